@@ -32,6 +32,8 @@ typedef struct tl_board_kind {
     // Registers of hart `index` at the start.
     void (*enter)(const tl_system_entry *entry, tl_hart *h, uint32_t index);
     void (*woken)(tl_hart *h); // its wait is over; NULL: nothing to do
+    // Gives each address space a name of its own; NULL: it has one.
+    void (*name_spaces)(tl_hart *h);
 } tl_board_kind;
 extern const tl_board_kind tl_board_riscv, tl_board_arm;
 

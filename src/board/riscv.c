@@ -27,6 +27,9 @@ static void enter(const tl_system_entry *entry, tl_hart *h, uint32_t index) {
     tl_rv(h)->x[12] = entry->firmware_info;
 }
 
+// The root's page alone would name a space, and kernels use such a page again.
+static void name_spaces(tl_hart *h) { tl_rv(h)->asid_bits = 16; }
+
 const tl_board_kind tl_board_riscv = {
     .isa = &tl_isa_rv64,
     .isa_name = "RV64",
@@ -40,4 +43,5 @@ const tl_board_kind tl_board_riscv = {
     .message_irqs = UINT64_C(1) << TL_IRQ_MSI,
     .has_tree = true,
     .enter = enter,
+    .name_spaces = name_spaces,
 };

@@ -37,7 +37,8 @@ typedef struct tl_system_options { // strings are borrowed until the system is f
     // Receives the console's output instead of console_out; NULL: console_out does.
     void (*put_console)(void *ctx, const uint8_t *bytes, size_t n);
     uint32_t n_harts; // on the board, from hart 0 on; the others wait for ever. 0: all
-    // tl_system_run returns TL_SYSTEM_SPACE when a hart has got another address space.
+    // tl_system_run returns TL_SYSTEM_SPACE when a hart has got another address space. Harts of
+    // RISC-V have ASIDs then, which tell spaces apart.
     bool reports_spaces;
     const tl_read_window *window; // of the board, beside its devices; NULL: none
     void (*warn)(void *ctx, const char *sentence);

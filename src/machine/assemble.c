@@ -3,7 +3,6 @@
 // PMUs.
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "machine/keys.h"
 #include "machine/machine.h"
@@ -87,28 +86,15 @@ static tl_status new_harts(tl_machine *machine, uint64_t *const *core_tally, tl_
     return TL_OK;
 }
 
-// RAM begins on a huge page of the host and asks for huge pages: a guest that misses its caches
-// would miss the host's TLB, too. Guest pages are handed out in order, so little is touched that
-// the guest does not use.
-static bool map_ram(tl_machine *machine) {
-    const size_t huge_bytes = (size_t)2 << 20;
-    machine->ram_mapped_bytes = machine->config.ram_bytes + huge_bytes;
-    void *mapped = mmap(NULL, machine->ram_mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED)
-        return false;
-    machine->ram_mapped = mapped;
-    machine->ram = (uint8_t *)tl_align_up((uintptr_t)mapped, huge_bytes);
-    // A wish: hosts without huge pages work more slowly.
-    madvise(machine->ram, machine->config.ram_bytes, MADV_HUGEPAGE);
-    return true;
-}
-
 static tl_status assemble(tl_machine *machine, tl_error *err) {
     uint64_t *shared_tally[TL_MAX_MEMORY_UNITS], *core_tally[TL_MAX_HARTS] = {NULL};
-    if (!map_ram(machine))
-        return tl_fail(err, TL_ENOMEM, "the host cannot map %llu MiB for ram; choose a smaller ram in the machine description",
-                       (unsigned long long)(machine->config.ram_bytes >> 20));
-    tl_status status = name_units(machine, shared_tally, core_tally, err);
+    tl_status status = TL_OK;
+    if (!machine->ram) {
+        status = tl_chip_memory_init(&machine->config.ram_bytes, 1, &machine->own_ram, err);
+        machine->ram = machine->own_ram.bytes;
+    }
+    if (status == TL_OK)
+        status = name_units(machine, shared_tally, core_tally, err);
     if (status == TL_OK)
         status = new_harts(machine, core_tally, err);
     if (status == TL_OK)
@@ -121,6 +107,10 @@ static tl_status assemble(tl_machine *machine, tl_error *err) {
 }
 
 tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl_machine **ret_machine, tl_error *err) {
+    return tl_machine_new_in(config, core, NULL, ret_machine, err);
+}
+
+tl_status tl_machine_new_in(const tl_config *config, const tl_engine_type *core, uint8_t *ram, tl_machine **ret_machine, tl_error *err) {
     tl_status status = tl_keys_check(config, err);
     if (status != TL_OK)
         return status;
@@ -137,6 +127,7 @@ tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl
         return tl_fail(err, TL_ENOMEM, "no memory for a machine");
     machine->config = *config;
     machine->engine = core;
+    machine->ram = ram;
     status = assemble(machine, err);
     if (status != TL_OK) {
         tl_machine_free(machine);
@@ -213,8 +204,7 @@ void tl_machine_free(tl_machine *machine) {
         return;
     detach(machine);
     tl_memory_done(machine->memory);
-    if (machine->ram_mapped)
-        munmap(machine->ram_mapped, machine->ram_mapped_bytes);
+    tl_chip_memory_done(&machine->own_ram);
     tl_arena_done(&machine->arena);
     free(machine);
 }

@@ -7,6 +7,7 @@
 #define TL_MACHINE_MACHINE_H
 
 #include "base/arena.h"
+#include "machine/chip_memory.h"
 #include "model/engine.h"
 #include "model/mem.h"
 #include "model/pmu.h"
@@ -24,9 +25,8 @@ typedef struct tl_machine_pmu {
 typedef struct tl_machine {
     tl_config config;
     tl_arena arena;
-    uint8_t *ram;     // config.ram_bytes, untouched pages cost nothing
-    void *ram_mapped; // the host's mapping that holds it
-    size_t ram_mapped_bytes;
+    uint8_t *ram;           // config.ram_bytes, untouched pages cost nothing
+    tl_chip_memory own_ram; // zeroed if the machine has a window of a chip's memory
     tl_hart *harts[TL_MAX_HARTS];
     uint32_t n_harts;
     tl_probe probe;
@@ -50,6 +50,9 @@ typedef struct tl_machine {
 // `core` is the engine of all harts. tl_machine_new checks the config. TL_EINVAL: an impossible
 // geometry.
 TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl_machine **ret_machine, tl_error *err);
+// The same on a partition: `ram` is its window of the chip's memory, zeroed, and borrowed.
+TL_MUST_CHECK tl_status tl_machine_new_in(const tl_config *config, const tl_engine_type *core, uint8_t *ram, tl_machine **ret_machine,
+                                          tl_error *err);
 // Gives a machine with a detailed core a second engine, which executes fast and keeps caches, TLBs
 // and predictors warm.
 TL_MUST_CHECK tl_status tl_machine_add_forwarder(tl_machine *machine, const tl_engine_type *forwarder, tl_error *err);

@@ -303,18 +303,21 @@ static tl_status new_machines(tl_tenants *t, tl_error *err) {
         return tl_session_no_engine(&t->config, err);
     t->config.code_cache_bytes = TL_CODE_CACHE_BYTES;
     t->config.n_cold_runs = TL_COLD_RUNS;
-    for (uint32_t i = 0; i < t->config.n_partitions; i++) {
+    uint64_t ram_bytes[TL_MAX_PARTITIONS];
+    for (uint32_t i = 0; i < t->config.n_partitions; i++)
+        ram_bytes[i] = config_of(t, i).ram_bytes;
+    tl_status status = tl_chip_memory_init(ram_bytes, t->config.n_partitions, &t->memory, err);
+    for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++) {
         const tl_config config = config_of(t, i);
-        tl_status status = tl_machine_new(&config, t->engine, &t->parts[i].machine, err);
+        uint8_t *ram = tl_chip_memory_window(&t->memory, i);
+        status = tl_machine_new_in(&config, t->engine, ram, &t->parts[i].machine, err);
         // The host forbids generated code.
         if (status == TL_EACCESS && t->options.engine == TL_ENGINE_FASTEST) {
             t->engine = &tl_engine_interp;
-            status = tl_machine_new(&config, t->engine, &t->parts[i].machine, err);
+            status = tl_machine_new_in(&config, t->engine, ram, &t->parts[i].machine, err);
         }
-        if (status != TL_OK)
-            return status;
     }
-    return TL_OK;
+    return status;
 }
 
 static tl_status build(tl_tenants *t, tl_error *err) {
@@ -403,6 +406,7 @@ void tl_tenants_close(tl_tenants *t) {
     }
     for (uint32_t i = 0; i < TL_MAX_PARTITIONS; i++)
         tl_machine_free(t->parts[i].machine);
+    tl_chip_memory_done(&t->memory);
     for (uint32_t i = 0; i < t->n_fds; i++)
         close(t->fds[i]);
     tl_chip_free(t->chip);

@@ -183,7 +183,7 @@ static void note_end(tl_tenants_vm *v, const tl_system_report *report, tl_os_rep
     ret_report->stop = report->stop == TL_SYSTEM_STUCK ? TL_OS_DEADLOCK : TL_OS_EXITED;
     ret_report->exit_status = report->stop == TL_SYSTEM_RESET ? 1 : report->exit_status;
     snprintf(ret_report->message, sizeof ret_report->message, "%s", report->message);
-    b->has_ended = report->stop != TL_SYSTEM_STUCK;
+    b->has_ended = true;
     b->end = *ret_report;
 }
 
@@ -239,11 +239,13 @@ static bool has_appeared(const tl_tenants_vm *v, uint32_t context) {
     return context < b->n_spaces || (b->has_others && context == v->plan->n_contexts - 1);
 }
 
-// Nobody tells when a kernel gives up an address space. All contexts end with the board.
+// Nobody tells when a kernel gives up an address space. All contexts end with the board, and the
+// first one tells how.
 static bool has_ended(const tl_tenants_vm *v, uint32_t context, tl_os_report *ret_report) {
-    if (!v->board->has_ended || !has_appeared(v, context))
+    const board_vm *b = v->board;
+    if (!b->has_ended || (context == 0 && b->end.stop == TL_OS_DEADLOCK))
         return false;
-    *ret_report = v->board->end;
+    *ret_report = context == 0 ? b->end : (tl_os_report){.stop = TL_OS_EXITED};
     return true;
 }
 

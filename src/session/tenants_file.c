@@ -329,8 +329,8 @@ static tl_status read_context(reader *r, const node *n, const char *where, tl_co
     return argv[0] ? TL_OK : no_memory(r);
 }
 
-static const uint64_t LEAST_RAM_BYTES = 1 << 20, MOST_RAM_BYTES = UINT64_C(1) << 40;
-enum { DEFAULT_SPACES = 8 };
+static const uint64_t MIB = 1 << 20, LEAST_RAM_BYTES = 16 << 20, MOST_RAM_BYTES = UINT64_C(1) << 40;
+enum { DEFAULT_SPACES = 16 };
 
 static tl_status read_size(const reader *r, const node *mapping, const char *where, const char *key, uint64_t *ret_bytes) {
     const node *n = find(mapping, key);
@@ -339,8 +339,8 @@ static tl_status read_size(const reader *r, const node *mapping, const char *whe
         return TL_OK;
     if (tl_parse_u64(n->text, TL_SCALE_BYTES, ret_bytes, &why) != TL_OK)
         return fail_at(r, n->line, "%s%s = %.60s: %s", where, key, n->text, why.text);
-    if (*ret_bytes < LEAST_RAM_BYTES || *ret_bytes > MOST_RAM_BYTES || *ret_bytes % LEAST_RAM_BYTES != 0)
-        return fail_at(r, n->line, "%s%s = %.60s: must be whole MiB, such as 256MiB", where, key, n->text);
+    if (*ret_bytes < LEAST_RAM_BYTES || *ret_bytes > MOST_RAM_BYTES || *ret_bytes % MIB != 0)
+        return fail_at(r, n->line, "%s%s = %.60s: must be whole MiB, 16MiB or more", where, key, n->text);
     return TL_OK;
 }
 

@@ -142,7 +142,7 @@ static void test_every_key_of_a_board_reaches_the_plan(void **state) {
     assert_null(vm->board->console);
     vm = &plan.vms[2];
     assert_null(vm->board->kernel);
-    assert_int_equal(vm->n_contexts, 8);
+    assert_int_equal(vm->n_contexts, 16);
     assert_int_equal(vm->board->ram_bytes, 0);
     assert_ptr_equal(vm->board->console, TL_STD_INHERITED);
     tl_tenants_plan_done(&plan);
@@ -203,7 +203,7 @@ static void test_mistakes_are_named_with_line_key_and_remedy(void **state) {
          "t.yaml:4: vms[0].board.kernel: program: runs alone in machine mode; remove one of them"},
         {__LINE__, "vms:\n  - board:\n      initrd: x\n", "t.yaml:3: vms[0].board.initrd: is for a kernel; give kernel:, too"},
         {__LINE__, "vms:\n  - board: {append: x}\n", "t.yaml:2: vms[0].board.append: is for a kernel; give kernel:, too"},
-        {__LINE__, "vms:\n  - board: {ram: 1000}\n", "t.yaml:2: vms[0].board.ram = 1000: must be whole MiB, such as 256MiB"},
+        {__LINE__, "vms:\n  - board: {ram: 1000}\n", "t.yaml:2: vms[0].board.ram = 1000: must be whole MiB, 16MiB or more"},
         {__LINE__, "vms:\n  - board: {harts: 0}\n", "t.yaml:2: vms[0].board.harts = 0: must be between 1 and 8"},
         {__LINE__, "vms:\n  - board: {spaces: 33}\n", "t.yaml:2: vms[0].board.spaces = 33: must be between 1 and 32"},
         {__LINE__, "vms:\n  - board: {harts: 2, spaces: 3}\n",

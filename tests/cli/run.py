@@ -3514,6 +3514,63 @@ def a_run_of_tenants_ends_at_its_limit():
     equal((span["end_cycle"], span["complete"], views(records, "context")[0]["end"]), (300000, True, None))
 
 
+def board(**keys):
+    return "  - board: {" + ", ".join(f"{key}: {json.dumps(value)}" for key, value in keys.items()) + "}\n"
+
+
+@guest
+def boards_of_partitions_end_as_they_say():
+    records = tenants("vms:\n" + board(program=bare(PASS), console="out.txt") + board(program=bare(7 << 16 | FAIL), console="none") +
+                      board(program=bare(STUCK), console="none") + board(program=bare(RESET), console="none"))
+    found = [view for view in views(records, "context") if view["context"] == 0]
+    equal([(v["name"], v["program"], v["end"], v["status"]) for v in found],
+          [("board", "space 0x0", "exited", 0), ("board", "space 0x0", "exited", 7), ("board", "space 0x0", "deadlock", 0), ("board", "space 0x0", "exited", 1)])
+    contains(found[2]["message"], "every hart waits for an interrupt (WFI)")
+    contains(found[3]["message"], "the guest asked for a restart")
+    with open(os.path.join(scratch, "out.txt"), encoding="utf-8") as text:
+        equal(text.read(), "bare: hello\n")
+    stated, _, _ = report("--bare", "--machine", "cloud4", "--harts", "1", "--per-unit", bare(PASS))
+    wanted = {r["event"].split(".")[-1]: int(r["value"]) for r in stated if r["type"] == "event" and r["scope"] == "hart0" and r["event"].startswith("hart.")}
+    mine = {name.split(".")[-1]: value for name, value in signals(found[0]).items() if name.startswith("p0.hart0.") and name.count(".") == 2}
+    equal({name: mine.get(name, 0) for name in ("cycle", "instret", "cyc_mmio", "insn_store")}, {name: wanted[name] for name in ("cycle", "instret", "cyc_mmio", "insn_store")})
+
+
+@guest
+def consoles_of_boards_say_whose_they_are():
+    text = "vms:\n" + board(program=bare(PASS)) + "  - name: other\n" + board(program=bare(PASS)).replace("  - ", "    ")
+    tenants(text)
+    status, out, err = run("tenants", "-o", os.devnull, os.path.join(scratch, "tenants.yaml"))
+    equal((status, sorted(out.splitlines()), err), (0, ["[other] bare: hello", "[vm1] bare: hello"], ""))
+
+
+@guest
+def a_board_boots_firmware_and_a_kernel():
+    records = tenants("monitor: smpm\nmax_cycles: 20M\nvms:\n" + board(kernel=kernel(), ram="64MiB", console="one.txt") +
+                      board(kernel=kernel(), console="two.txt"))
+    for name in ("one.txt", "two.txt"):  # the kernel waits for input that never comes
+        with open(os.path.join(scratch, name), encoding="utf-8") as text:
+            contains(text.read(), "OpenSBI v", "kernel: hello")
+    equal([(view["end"], int(view["counts"]["instructions"]) > 10**6) for view in views(records, "context") if view["context"] == 0], [(None, True)] * 2)
+    for record in records:
+        if record["type"] == "block":
+            equal({name for name, value in record["events"].items() if int(value.get("error", 0)) != 0}, set())
+
+
+@guest
+def wrong_boards_are_refused_before_anything_runs():
+    for keys, status, parts in (
+            ({"kernel": "/nonexistent/Image"}, 127, ["tenants.yaml:2: kernel /nonexistent/Image: No such file"]),
+            ({"kernel": "/bin/true"}, 2, ["tenants.yaml:2: kernel /bin/true: ", "tally runs 64-bit RISC-V"]),
+            ({"kernel": kernel(), "initrd": "/nonexistent"}, 127, ["tenants.yaml:2: initial RAM disk /nonexistent: No such file"]),
+            ({"firmware": "/etc/passwd", "kernel": "/etc/passwd"}, 2, ["tenants.yaml:2: kernel /etc/passwd: is neither"]),
+            ({"program": "/etc/passwd"}, 2, ["tenants.yaml:2: ", "not an ELF file"]),
+            ({"kernel": kernel(), "ram": "32MiB"}, 2, ["tenants.yaml:2: the machine has 32 MiB of RAM; booting a kernel takes 64 MiB or more"]),
+            ({"program": bare(PASS), "ram": "4MiB"}, 2, ["tenants.yaml:2: vms[0].board.ram = 4MiB: must be whole MiB, 16MiB or more"]),
+            ({"program": bare(PASS), "console": "/nonexistent/out"}, 127, ["tenants.yaml:2: console of vm1: /nonexistent/out: No such file"]),
+            ({"program": bare(PASS), "harts": 3}, 2, ["tenants.yaml:2: vms[0].board.harts = 3: a partition of cloud4 has 2"])):
+        contains(tenants("vms:\n" + board(**keys), status=status), *parts)
+
+
 @test
 def wrong_tenants_files_are_refused_before_anything_runs():
     here = "/bin/true"

@@ -18,6 +18,16 @@ static void check_context(const tl_context_plan *c) {
             abort();
 }
 
+static void check_board(const tl_vm_plan *vm) {
+    const tl_board_plan *board = vm->board;
+    if (board->line == 0 || board->n_harts < 1 || board->n_harts > TL_MAX_HARTS || (board->n_harts > 1 && vm->n_contexts > 1) ||
+        (board->program && board->kernel) || (board->initrd && !board->kernel))
+        abort();
+    for (uint32_t k = 0; k < vm->n_contexts; k++)
+        if (!vm->contexts[k].name)
+            abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char name[] = "input.yaml";
     tl_tenants_plan plan;
@@ -35,7 +45,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         const tl_vm_plan *vm = &plan.vms[i];
         if (vm->n_contexts < 1 || vm->n_contexts > TL_MAX_CONTEXTS_OF_VM || vm->partition >= TL_MAX_PARTITIONS || !vm->name)
             abort();
-        for (uint32_t k = 0; k < vm->n_contexts; k++)
+        if (vm->board)
+            check_board(vm);
+        for (uint32_t k = 0; !vm->board && k < vm->n_contexts; k++)
             check_context(&vm->contexts[k]);
     }
     if (tl_description_open("cloud4", &config, NULL) != TL_OK)

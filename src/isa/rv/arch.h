@@ -81,7 +81,7 @@ enum {
 enum { TL_PMP_OFF = 0, TL_PMP_TOR = 1, TL_PMP_NA4 = 2, TL_PMP_NAPOT = 3 };
 enum { TL_PMPADDR_LSB = 2 }; // pmpaddr holds bits 55:2 of an address
 
-enum { TL_SATP_MODE_LSB = 60, TL_SATP_BARE = 0, TL_SATP_SV39 = 8, TL_SATP_SV48 = 9 };
+enum { TL_SATP_ASID_LSB = 44, TL_SATP_MODE_LSB = 60, TL_SATP_BARE = 0, TL_SATP_SV39 = 8, TL_SATP_SV48 = 9 };
 
 // A CSR's number says who may access it: privileged manual, sec. 2.1.
 static inline bool tl_csr_is_read_only(uint32_t csr) { return csr >> 10 == 3; }

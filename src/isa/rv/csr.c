@@ -155,14 +155,15 @@ static void write_sip(tl_hart *h, uint32_t index, uint64_t value) {
     look_again(h);
 }
 
-// satp: Bare, Sv39, Sv48; no ASIDs. A write with another mode has no effect.
+// satp: Bare, Sv39, Sv48. A write with another mode has no effect. ASIDLEN is 0 unless a board says
+// otherwise.
 static uint64_t read_satp(tl_hart *h, uint32_t index) { return (void)index, h->context; }
 static void write_satp(tl_hart *h, uint32_t index, uint64_t value) {
-    const uint64_t mode = value >> TL_SATP_MODE_LSB, ppn_mask = (UINT64_C(1) << 44) - 1;
+    const uint64_t mode = value >> TL_SATP_MODE_LSB, mask = (UINT64_C(1) << (TL_SATP_ASID_LSB + tl_rv(h)->asid_bits)) - 1;
     (void)index;
     if (mode != TL_SATP_BARE && mode != TL_SATP_SV39 && mode != TL_SATP_SV48)
         return;
-    tl_rv_set_satp(h, mode << TL_SATP_MODE_LSB | (value & ppn_mask));
+    tl_rv_set_satp(h, mode << TL_SATP_MODE_LSB | (value & mask));
     tl_hart_notice(h, TL_NOTICE_CONTEXT);
 }
 

@@ -126,7 +126,7 @@ EXEC_SLOW(wfi) {
 EXEC_SLOW(sfence_vma) {
     if (!h->is_privileged || h->priv == TL_PRIV_U || (h->priv == TL_PRIV_S && (tl_rv(h)->csr.mstatus & TL_MSTATUS_TVM)))
         return tl_exec_illegal(h, op, TL_OPC_sfence_vma);
-    // There are no ASIDs, so rs2 does not matter.
+    // TLBs have no ASIDs, so rs2 does not matter.
     h->port->flush_translation(h, op->rs1 == 0 ? 0 : RS1, op->rs1 == 0);
     return true;
 }

@@ -96,11 +96,12 @@ static void set_context(tl_hart *h, uint64_t satp) {
     h->regime = regime_of(satp, tl_rv(h)->csr.mstatus);
 }
 
-// A new root has no effect until SFENCE.VMA. Entries of another mode must not stay.
+// A new root has no effect until SFENCE.VMA. TLBs have no tags, so entries of another mode or
+// another ASID must not stay.
 void tl_rv_set_satp(tl_hart *h, uint64_t satp) {
-    bool is_other_mode = h->context >> TL_SATP_MODE_LSB != satp >> TL_SATP_MODE_LSB;
+    bool is_other = h->context >> TL_SATP_ASID_LSB != satp >> TL_SATP_ASID_LSB;
     set_context(h, satp);
-    if (is_other_mode)
+    if (is_other)
         h->port->context_changed(h);
 }
 
