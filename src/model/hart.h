@@ -305,6 +305,9 @@ struct tl_hart {
     // Machine and supervisor mode exist: system software runs. False: the user-mode personality is
     // the system.
     bool is_privileged;
+    // Instructions with floating point trap (RISC-V: mstatus.FS = 0, AArch64: CPACR_EL1 and
+    // CPTR_EL3).
+    bool is_fp_off;
     bool is_waiting; // WFI retired: nothing runs until an interrupt is pending
     // An access of data took a line from the L1I. Set by mem/, cleared by block front-ends.
     bool has_lost_fetch;
