@@ -5,6 +5,7 @@
 #   bench/workloads/build.sh OUT
 #
 #   OUT/riscv64/PROGRAM    riscv64-linux-gnu-gcc -O2 -static
+#   OUT/arm64/PROGRAM      aarch64-linux-gnu-gcc -O2 -static, where it is installed
 #   OUT/native/PROGRAM     gcc -O2 for this machine, for cachegrind
 #   OUT/plugin/            QEMU's cache and instruction-count plugins
 #   OUT/input/             the files the programs read
@@ -22,9 +23,12 @@ top=$(cd "$here/../.." && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
 src=$out/src
-mkdir -p "$src" "$out/riscv64" "$out/native" "$out/plugin"
+mkdir -p "$src" "$out/riscv64" "$out/arm64" "$out/native" "$out/plugin"
 
 cross_cc=${CROSS:-riscv64-linux-gnu-}gcc
+arm64_cc=aarch64-linux-gnu-gcc
+targets="riscv64 native"
+if command -v $arm64_cc >/dev/null; then targets="$targets arm64"; fi
 for tool in "$cross_cc" gcc python3; do
     command -v "$tool" >/dev/null || {
         echo "build.sh: $tool is missing; run tools/install-deps check bench" >&2
@@ -81,7 +85,7 @@ unpack() {
     touch "$src/$1/.unpacked"
 }
 
-# compile PROGRAM SOURCE... [-- FLAG...]: both builds, when either is missing or older than a source.
+# compile PROGRAM SOURCE... [-- FLAG...]: all builds, when one is missing or older than a source.
 compile() {
     local program=$1 target compiler static sources=()
     shift
@@ -90,10 +94,11 @@ compile() {
         shift
     done
     [ $# -eq 0 ] || shift
-    for target in riscv64 native; do
+    for target in $targets; do
         if [ -e "$out/$target/$program" ] && [ -z "$(find "${sources[@]}" -newer "$out/$target/$program")" ]; then continue; fi
         compiler=gcc static=
-        if [ $target = riscv64 ]; then compiler=$cross_cc static=-static; fi
+        if [ "$target" = riscv64 ]; then compiler=$cross_cc static=-static; fi
+        if [ "$target" = arm64 ]; then compiler=$arm64_cc static=-static; fi
         echo "building $program for $target"
         # shellcheck disable=SC2086 # static may be empty
         "$compiler" -std=gnu17 -O2 -g -w $static "${sources[@]}" "$@" -lm -o "$out/$target/$program.new"
@@ -101,7 +106,10 @@ compile() {
     done
 }
 
-have() { [ -e "$out/riscv64/$1" ] && [ -e "$out/native/$1" ]; }
+have() {
+    local target
+    for target in $targets; do [ -e "$out/$target/$1" ] || return 1; done
+}
 
 # --- the programs
 

@@ -70,6 +70,32 @@ static uint32_t read_illegal(tl_thread *t, uint64_t pc, const char **ret_why) {
     return bits;
 }
 
+// MRS of an identification register, op0:op1:CRn of 3:0:0, as Linux answers it: the fields that
+// Documentation/arm64/cpu-feature-registers.rst calls visible, and safe values for all others.
+static bool emulate(tl_hart *h, uint32_t bits) {
+    enum { MRS = 0xd5380000, MASK = 0xfffff000, MIDR = 0, MPIDR = 5, REVIDR = 6, FIRST = 4 * 8, N = 64 };
+    const uint32_t number = bits >> 5 & (N - 1), rd = bits & 31; // CRm:op2
+    if ((bits & MASK) != MRS || (number > REVIDR && number < FIRST) || (number < FIRST && number != MIDR && number < MPIDR))
+        return false;
+    const uint64_t *reg = tl_a64(h)->sys.reg;
+    uint64_t value = 0;
+    switch (number) {
+    case MIDR: value = reg[TL_A64_R_MIDR_EL1]; break;
+    case MPIDR: value = UINT64_C(1) << 31; break; // harts look alike
+    case REVIDR: value = reg[TL_A64_R_REVIDR_EL1]; break;
+    // EL0 and EL1 without AArch32.
+    case 4 * 8: value = (reg[TL_A64_R_ID_AA64PFR0_EL1] & 0x00ff0000) | 0x11; break;
+    case 5 * 8: value = 6; break;
+    case 6 * 8: value = reg[TL_A64_R_ID_AA64ISAR0_EL1]; break;
+    // Granules are hidden.
+    case 7 * 8: value = 0xff000000; break;
+    default: break;
+    }
+    if (rd != 31)
+        tl_a64(h)->x[rd] = value;
+    return true;
+}
+
 // ---- Frames of signals.
 
 enum { FPSIMD_MAGIC = 0x46508001, ESR_MAGIC = 0x45535201, RECORDS_BYTES = 4096 };
@@ -237,7 +263,8 @@ enum {
     PMULL_CAP = 1 << 4,
     SHA1_CAP = 1 << 5,
     SHA2_CAP = 1 << 6,
-    CRC32_CAP = 1 << 7
+    CRC32_CAP = 1 << 7,
+    CPUID_CAP = 1 << 11
 };
 
 const tl_os_isa tl_os_arm64 = {
@@ -248,7 +275,7 @@ const tl_os_isa tl_os_arm64 = {
     .platform = "aarch64",
     .sysroot = "/usr/aarch64-linux-gnu",
     .loaders = loaders,
-    .hwcap = FP_CAP | ASIMD_CAP | AES_CAP | PMULL_CAP | SHA1_CAP | SHA2_CAP | CRC32_CAP,
+    .hwcap = FP_CAP | ASIMD_CAP | AES_CAP | PMULL_CAP | SHA1_CAP | SHA2_CAP | CRC32_CAP | CPUID_CAP,
     .default_machine = "a53",
     .call_bytes = 4,
     .lacks = {258, 259}, // riscv_*
@@ -269,4 +296,5 @@ const tl_os_isa tl_os_arm64 = {
     .push_frame = push_frame,
     .pop_frame = pop_frame,
     .read_illegal = read_illegal,
+    .emulate = emulate,
 };

@@ -29,6 +29,9 @@ typedef struct tl_os_isa {
     uint32_t altstack_bytes;     // MINSIGSTKSZ: the least that sigaltstack takes
     uint32_t frame_hint;         // AT_MINSIGSTKSZ; 0: there is none
     const tl_page_format *page_format;
+    // Does in the kernel's place what an illegal instruction asks for. false: SIGILL. NULL: always
+    // SIGILL.
+    bool (*emulate)(tl_hart *h, uint32_t bits);
     // Adds the lines of one hart to /proc/cpuinfo.
     void (*cpuinfo)(tl_strbuf *text, const tl_config *config, uint32_t hart);
     // Flags of open between this instruction set's numbers and those of abi.h, in both directions.

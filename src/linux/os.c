@@ -227,7 +227,12 @@ static void handle_access_fault(tl_thread *t, tl_vm_access access) {
 static void handle_illegal(tl_thread *t) {
     uint64_t pc = t->hart->pc;
     const char *why;
-    uint32_t bits = tl_os_isa_of(t->os)->read_illegal(t, pc, &why);
+    const tl_os_isa *isa = tl_os_isa_of(t->os);
+    uint32_t bits = isa->read_illegal(t, pc, &why);
+    if (isa->emulate && isa->emulate(t->hart, bits)) {
+        t->hart->pc += sizeof bits;
+        return;
+    }
     tl_signal_force(t, SIGILL, ILL_ILLOPC, pc, "illegal instruction", why);
     t->process->fault.addr = bits; // the report prints the instruction bits
 }

@@ -308,6 +308,9 @@ struct tl_hart {
     // Machine and supervisor mode exist: system software runs. False: the user-mode personality is
     // the system.
     bool is_privileged;
+    // Instructions with floating point trap (RISC-V: mstatus.FS = 0, AArch64: CPACR_EL1 and
+    // CPTR_EL3).
+    bool is_fp_off;
     bool is_waiting; // WFI retired: nothing runs until an interrupt is pending
     // A device cannot answer the load under way yet. Set by the bus, which refuses the load. The
     // front-end returns TL_STOP_WAIT before the load, and nothing of it is counted.

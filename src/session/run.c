@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/bits.h"
+#include "isa/a64/block/interp.h"
 #include "isa/a64/step/step.h"
 #include "model/isa.h"
 #include "session/code_file.h"
@@ -85,12 +86,19 @@ static const tl_engine_type *engine_of_riscv(tl_engine engine) {
 const tl_engine_type *tl_session_engine(tl_engine engine, tl_isa_number isa) {
     if (isa == TL_ISA_RISCV64)
         return engine_of_riscv(engine);
-    return engine == TL_ENGINE_STEP || engine == TL_ENGINE_FASTEST ? &tl_engine_a64_step : NULL;
+    switch (engine) {
+    case TL_ENGINE_STEP: return &tl_engine_a64_step;
+    case TL_ENGINE_INTERP:
+    case TL_ENGINE_FASTEST: return &tl_engine_a64_interp;
+    case TL_ENGINE_TRANSLATE: return NULL;
+    }
+    return NULL;
 }
 
 tl_status tl_session_no_engine(const tl_config *config, tl_error *err) {
     if (config->isa != TL_ISA_RISCV64)
-        return tl_fail(err, TL_EINVAL, "machine %s executes AArch64 instructions, which engine step does; use --engine step", config->name);
+        return tl_fail(err, TL_EINVAL, "machine %s executes AArch64 instructions, which engines interp and step do; use --engine interp",
+                       config->name);
     return tl_fail(err, TL_EINVAL, "the translating engine needs an x86-64 Linux host; use --engine interp");
 }
 

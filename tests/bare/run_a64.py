@@ -4,8 +4,8 @@
 
   run_a64.py --tally build/tally --guests OUT [NAME...]
 
-Each program runs under `tally stat --bare` and under qemu-system-aarch64, where it is installed. Both must say PASS, and their consoles
-must be the same. The exit status is 1 when anything failed. Standard library only.
+Each program runs under `tally stat --bare` with every engine, and under qemu-system-aarch64, where it is installed. All must say PASS, and
+their consoles must be the same. The engines must count the same. The exit status is 1 when anything failed. Standard library only.
 """
 import argparse
 import difflib
@@ -13,8 +13,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ENGINES = ["step", "interp"]
 PROGRAMS = os.path.join(ROOT, "guest", "bare", "a64", "programs.txt")
 # EL3 exists with secure=on, and RAM reaches 0x80000000 with 2 GiB. The word in RAM tells the program where it runs (is_qemu in a64.h).
 QEMU = ("qemu-system-aarch64 -M virt,secure=on -cpu cortex-a53 -m 2G -nic none -display none -monitor none -serial stdio "
@@ -60,8 +62,19 @@ def main():
     for name in options.names or programs:
         harts, has_oracle = programs[name]
         program = os.path.join(options.guests, name + ".elf")
-        status, console = run([options.tally, "stat", "-o", os.devnull, "--machine", options.machine, "--set", f"harts={harts}", "--bare", program], options.timeout)
-        wrong = "" if is_passed(status, console) else f"tally: status {status}\n{console}"
+        command = [options.tally, "stat", "--machine", options.machine, "--set", f"harts={harts}"]
+        wrong, counts = "", {}
+        for engine in ENGINES:
+            with tempfile.TemporaryDirectory() as scratch:
+                result = os.path.join(scratch, "counts")
+                status, console = run([*command, "--csv", "-v", "-o", result, "--engine", engine, "--bare", program], options.timeout)
+                if not is_passed(status, console):
+                    wrong += f"tally --engine {engine}: status {status}\n{console}"
+                elif os.path.exists(result):
+                    with open(result, encoding="utf-8") as lines:
+                        counts[engine] = (console, lines.read())
+        if not wrong and (len(counts) != len(ENGINES) or len(set(counts.values())) != 1):
+            wrong += "the engines differ\n"
         if has_qemu and has_oracle:
             status, theirs = run(QEMU + [program], options.timeout)
             theirs = theirs.replace("\r", "")

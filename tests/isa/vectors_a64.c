@@ -204,7 +204,7 @@ static void run_here(const vector_case *c, const uint32_t *words, uint64_t n_wor
     uint64_t pc = VECTORS_PC;
     while (pc >= VECTORS_PC && pc < VECTORS_PC + 4 * n_words) {
         tl_a64_decoded insn;
-        tl_a64_op op = {0};
+        tl_op op = {0};
         tl_a64_decode(words[(pc - VECTORS_PC) / 4], &insn);
         tl_a64_op_from_decoded(&insn, &op);
         uint64_t next = pc + 4;
@@ -549,7 +549,7 @@ static void run_row(uint32_t opc, uint64_t n) {
 // x28 points to the middle of memory and is never written; accesses are relative to it.
 enum { PROGRAM_BASE = 28, PROGRAM_WORDS = 32 };
 static bool writes(const tl_a64_decoded *insn, uint32_t reg) {
-    tl_a64_op op = {0};
+    tl_op op = {0};
     tl_a64_op_from_decoded(insn, &op);
     return op.rd == reg || op.ra == reg || op.rm == reg;
 }

@@ -20,7 +20,7 @@
 
 #include "../contract/engines.h"
 #include "../contract/random_code.h"
-#include "isa/rv/block/execute.h"
+#include "isa/block/execute.h"
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
 #include "isa/rv/translate/translator.h"

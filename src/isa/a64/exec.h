@@ -5,6 +5,11 @@
 //   EXEC_WX(adc, { RD = (T)(RN + RM + carry(h)); return true; })
 //   TAKEN(b_cond) { return ...; }
 //
+// The full form, exec_movz_x(), calls the memory system when an access does not hit, and traps.
+// With TL_EXEC_FAST defined before inclusion, the text becomes fast_movz_x(), which is inlined.
+// Where exec_movz_x() would call the memory system or trap, fast_movz_x() returns false, without a
+// side effect. The fast form of EXEC_SLOW bodies always returns false.
+//
 // EXEC_WX makes the bodies of two rows. In it T and S are the unsigned and the signed type of an
 // operand, and BITS is its width. RD, RN, RM and RA are general registers; a result of 32 bits
 // clears the upper half.
@@ -15,11 +20,20 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "guest memory is little-endian and is accessed as it is");
 
-#define EXEC(name)                                                                                                                   \
-    static __attribute__((unused)) bool exec_##name(__attribute__((unused)) tl_hart *h, __attribute__((unused)) const tl_a64_op *op, \
-                                                    __attribute__((unused)) uint64_t pc)
+#define TL_BODY_PARAMS (__attribute__((unused)) tl_hart * h, __attribute__((unused)) const tl_op *op, __attribute__((unused)) uint64_t pc)
+#ifdef TL_EXEC_FAST
+#define BODY(name) fast_##name
+#define EXEC(name) static inline __attribute__((always_inline, unused)) bool fast_##name TL_BODY_PARAMS
+#define EXEC_SLOW(name)          \
+    EXEC(name) { return false; } \
+    static __attribute__((unused)) bool exec_##name TL_BODY_PARAMS
+#else
+#define BODY(name) exec_##name
+#define EXEC(name) static __attribute__((unused)) bool exec_##name TL_BODY_PARAMS
+#define EXEC_SLOW(name) EXEC(name)
+#endif
 #define TAKEN(name) \
-    static __attribute__((unused)) bool taken_##name(__attribute__((unused)) const tl_hart *h, __attribute__((unused)) const tl_a64_op *op)
+    static __attribute__((unused)) bool taken_##name(__attribute__((unused)) const tl_hart *h, __attribute__((unused)) const tl_op *op)
 
 #define TL_A64_TYPES(t, s, n)            \
     typedef __attribute__((unused)) t T; \
@@ -44,11 +58,34 @@ TL_ALWAYS_INLINE uint64_t tl_a64_untag(const tl_hart *h, uint64_t vaddr) {
     return is_upper ? vaddr | UINT64_C(0xff) << 56 : vaddr & UINT64_MAX >> 8;
 }
 
-// false: the access must be aligned and is not; a trap is recorded.
+// `n` accesses of size_bytes each that lie in one line and all hit, stamped as used one after the
+// other; NULL: ask the full body.
+TL_ALWAYS_INLINE uint8_t *tl_a64_hits(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint32_t n, tl_access access) {
+    const tl_data_slot *slot = tl_data_slot_of(h, vaddr);
+    const uint64_t tag = access == TL_ACCESS_STORE ? slot->write_tag : slot->read_tag;
+    if (TL_UNLIKELY((vaddr & (h->line_mask | (size_bytes - 1))) != tag))
+        return NULL;
+    if (n > 1 && TL_UNLIKELY(((vaddr ^ (vaddr + (uint64_t)n * size_bytes - 1)) & h->line_mask) != 0))
+        return NULL;
+    const uint64_t stamp = h->stamp += n;
+    h->stamps[slot->line_stamp] = stamp;
+    h->stamps[slot->page_stamp] = stamp;
+    uint8_t *host = (uint8_t *)(uintptr_t)(vaddr + slot->host_minus_vaddr);
+    if (host == NULL)
+        __builtin_unreachable(); // so that callers' checks cost nothing
+    return host;
+}
+
+// false: the access must be aligned and is not; the full form records a trap.
 TL_ALWAYS_INLINE bool tl_a64_is_aligned(tl_hart *h, uint64_t vaddr, uint32_t alignment, tl_access access) {
     if (TL_LIKELY((vaddr & (alignment - 1)) == 0 || !tl_a64(h)->sys.checks_alignment))
         return true;
+#ifdef TL_EXEC_FAST
+    (void)access;
+    return false;
+#else
     return tl_trap_fault(h, TL_FAULT_MISALIGNED, access, vaddr);
+#endif
 }
 
 // Accesses that no slot shows. The address of a fault keeps its tag.
@@ -73,26 +110,34 @@ static inline bool tl_a64_store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes,
 
 // Bytes of an access, zero-extended.
 TL_ALWAYS_INLINE bool tl_a64_read(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t *ret_value) {
-    const uint8_t *bytes = tl_read_hit(h, vaddr, size_bytes);
+    const uint8_t *bytes = tl_a64_hits(h, vaddr, size_bytes, 1, TL_ACCESS_LOAD);
     if (TL_LIKELY(bytes != NULL)) {
         uint64_t value = 0;
         memcpy(&value, bytes, size_bytes);
         *ret_value = value;
         return true;
     }
+#ifdef TL_EXEC_FAST
+    return false;
+#else
     if (!tl_a64_load(h, vaddr, size_bytes))
         return false;
     *ret_value = h->mem_value;
     return true;
+#endif
 }
 
 TL_ALWAYS_INLINE bool tl_a64_write(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
-    uint8_t *bytes = tl_write_hit(h, vaddr, size_bytes);
+    uint8_t *bytes = tl_a64_hits(h, vaddr, size_bytes, 1, TL_ACCESS_STORE);
     if (TL_LIKELY(bytes != NULL)) {
         memcpy(bytes, &value, size_bytes);
         return true;
     }
+#ifdef TL_EXEC_FAST
+    return false;
+#else
     return tl_a64_store(h, vaddr, size_bytes, size_bytes == 8 ? value : tl_bits(value, 0, 8 * size_bytes & 63));
+#endif
 }
 
 // One more access of an instruction that has done n_done others. Its look-ups are counted when it
@@ -119,6 +164,39 @@ TL_ALWAYS_INLINE bool tl_a64_write_more(tl_hart *h, uint64_t vaddr, uint32_t siz
         h->tally[TL_S_DTLB_ACCESS] += n_done;
     }
     return is_done;
+}
+
+// `n` accesses, one behind the other. The values are in registers when all are done. The fast form
+// does all of them or none.
+TL_ALWAYS_INLINE bool tl_a64_read_n(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint32_t n, uint64_t *ret_values) {
+#ifdef TL_EXEC_FAST
+    const uint8_t *bytes = tl_a64_hits(h, vaddr, size_bytes, n, TL_ACCESS_LOAD);
+    if (TL_UNLIKELY(bytes == NULL))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        ret_values[i] = 0;
+        memcpy(&ret_values[i], bytes + (size_t)i * size_bytes, size_bytes);
+    }
+#else
+    for (uint32_t i = 0; i < n; i++)
+        if (!tl_a64_read_more(h, vaddr + (uint64_t)i * size_bytes, size_bytes, &ret_values[i], i))
+            return false;
+#endif
+    return true;
+}
+TL_ALWAYS_INLINE bool tl_a64_write_n(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint32_t n, const uint64_t *values) {
+#ifdef TL_EXEC_FAST
+    uint8_t *bytes = tl_a64_hits(h, vaddr, size_bytes, n, TL_ACCESS_STORE);
+    if (TL_UNLIKELY(bytes == NULL))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(bytes + (size_t)i * size_bytes, &values[i], size_bytes);
+#else
+    for (uint32_t i = 0; i < n; i++)
+        if (!tl_a64_write_more(h, vaddr + (uint64_t)i * size_bytes, size_bytes, values[i], i))
+            return false;
+#endif
+    return true;
 }
 
 // Bit `nzcv` of an entry says whether the condition holds. AL and NV always hold.

@@ -16,10 +16,28 @@ __extension__ typedef __int128 tl_a64_int128;
         return true;     \
     }
 
+// A logical immediate of 64 bits from its operand (insn.c): ones, copied to all elements, rotated.
+TL_ALWAYS_INLINE uint64_t tl_a64_pattern(uint32_t operand) {
+    static const uint64_t copies[7] = {
+        0, ~UINT64_C(0) / 3, ~UINT64_C(0) / 15, ~UINT64_C(0) / 255, ~UINT64_C(0) / 65535, UINT64_C(0x100000001), 1};
+    const uint64_t ones = (~UINT64_C(0) >> (63 - (operand & 63))) * copies[operand >> 12];
+    const uint32_t rotation = operand >> 6 & 63;
+    return ones >> rotation | ones << (-rotation & 63);
+}
+
 // a + b + carry with the flags of the sum (manual: AddWithCarry).
 #define ADD_WITH_CARRY(sum, a_value, b_value, carry_value)                                                                   \
     const T a = (a_value), b = (b_value), partial = (T)(a + b), sum = (T)(partial + (T)(carry_value));                       \
     FLAGS = (uint32_t)(sum >> (BITS - 1)) << 3 | (uint32_t)(sum == 0) << 2 | (uint32_t)(partial < a || sum < partial) << 1 | \
+            (uint32_t)(((a ^ sum) & (b ^ sum)) >> (BITS - 1))
+// a - b with the flags of the sum a + ~b + 1.
+#define SUBTRACT(sum, a_value, b_value)                                                                \
+    const T a = (a_value), b = (b_value), sum = (T)(a - b);                                            \
+    FLAGS = (uint32_t)(sum >> (BITS - 1)) << 3 | (uint32_t)(sum == 0) << 2 | (uint32_t)(a >= b) << 1 | \
+            (uint32_t)(((a ^ b) & (a ^ sum)) >> (BITS - 1))
+#define ADD(sum, a_value, b_value)                                                                      \
+    const T a = (a_value), b = (b_value), sum = (T)(a + b);                                             \
+    FLAGS = (uint32_t)(sum >> (BITS - 1)) << 3 | (uint32_t)(sum == 0) << 2 | (uint32_t)(sum < a) << 1 | \
             (uint32_t)(((a ^ sum) & (b ^ sum)) >> (BITS - 1))
 #define LOGIC_FLAGS(value) FLAGS = (uint32_t)((value) >> (BITS - 1)) << 3 | (uint32_t)((value) == 0) << 2
 
@@ -35,14 +53,14 @@ EXEC(adrp) {
 EXEC_WX(add_imm, SET(RN + IMM))
 EXEC_WX(sub_imm, SET(RN - IMM))
 EXEC_WX(adds_imm, {
-    ADD_WITH_CARRY(sum, RN, IMM, 0);
+    ADD(sum, RN, IMM);
     SET(sum)
 })
 EXEC_WX(subs_imm, {
-    ADD_WITH_CARRY(sum, RN, (T)~IMM, 1);
+    SUBTRACT(sum, RN, IMM);
     SET(sum)
 })
-#define MASK ((T)tl_a64_bit_mask((uint32_t)op->imm, BITS == 64))
+#define MASK ((T)(BITS == 64 ? tl_a64_pattern((uint32_t)op->imm) : (uint32_t)op->imm))
 EXEC_WX(and_imm, SET(RN &MASK))
 EXEC_WX(orr_imm, SET(RN | MASK))
 EXEC_WX(eor_imm, SET(RN ^ MASK))
@@ -58,26 +76,13 @@ EXEC_WX(movz, SET(MOVED))
 EXEC_WX(movk, SET((RD & ~((uint64_t)0xffff << (op->imm >> 16 << 4))) | MOVED))
 #undef MOVED
 
-// A field of `width` bits comes from bit `from` and goes to bit `to` (manual: SBFM, BFM, UBFM).
-#define BIT_FIELD                                                                                        \
-    const uint32_t immr = (uint32_t)op->imm & 63, imms = (uint32_t)op->imm >> 6, is_down = imms >= immr; \
-    const uint32_t width = is_down ? imms - immr + 1 : imms + 1, from = is_down ? immr : 0;              \
-    const uint32_t to = is_down ? 0 : BITS - immr;                                                       \
-    const T ones = (T)((T) ~(T)0 >> (BITS - width)), bits = (T)(RN >> from) & ones
-EXEC_WX(ubfm, {
-    BIT_FIELD;
-    SET(bits << to)
-})
-EXEC_WX(sbfm, {
-    BIT_FIELD;
-    const T sign = (T)((T)1 << (width - 1));
-    SET((T)((bits ^ sign) - sign) << to)
-})
+// A field moves to the top of the word and down to its place (tl_a64_op_from_decoded).
+EXEC_WX(ubfm, SET((T)(RN << op->rm) >> op->ra))
+EXEC_WX(sbfm, SET((S)(T)(RN << op->rm) >> op->ra))
 EXEC_WX(bfm, {
-    BIT_FIELD;
-    SET(((T)RD & ~(T)(ones << to)) | (T)(bits << to))
+    const T field = (T)((T) ~(T)0 << op->rm) >> op->ra;
+    SET(((T)RD & ~field) | ((T)(RN << op->rm) >> op->ra))
 })
-#undef BIT_FIELD
 EXEC_WX(extr, {
     const uint32_t lsb = (uint32_t)op->imm;
     SET(lsb == 0 ? RM : RM >> lsb | RN << (BITS - lsb))
@@ -114,12 +119,12 @@ LOGIC(add, RN + shifted)
 LOGIC(sub, RN - shifted)
 EXEC_WX(adds, {
     SHIFT
-    ADD_WITH_CARRY(sum, RN, shifted, 0);
+    ADD(sum, RN, shifted);
     SET(sum)
 })
 EXEC_WX(subs, {
     SHIFT
-    ADD_WITH_CARRY(sum, RN, (T)~shifted, 1);
+    SUBTRACT(sum, RN, shifted);
     SET(sum)
 })
 
@@ -140,11 +145,11 @@ TL_ALWAYS_INLINE uint64_t tl_a64_extend(uint64_t value, uint32_t option, uint32_
 EXEC_WX(add_ext, SET(RN + EXTENDED))
 EXEC_WX(sub_ext, SET(RN - EXTENDED))
 EXEC_WX(adds_ext, {
-    ADD_WITH_CARRY(sum, RN, EXTENDED, 0);
+    ADD(sum, RN, EXTENDED);
     SET(sum)
 })
 EXEC_WX(subs_ext, {
-    ADD_WITH_CARRY(sum, RN, (T)~EXTENDED, 1);
+    SUBTRACT(sum, RN, EXTENDED);
     SET(sum)
 })
 #undef EXTENDED
@@ -163,20 +168,20 @@ EXEC_WX(sbcs, {
 })
 #undef CARRY
 
-#define COMPARE(name, second, carry)                    \
+#define COMPARE(name, SUM, second)                      \
     EXEC_WX(name, {                                     \
         if (!tl_a64_holds(h, (uint32_t)op->imm >> 4)) { \
             FLAGS = (uint32_t)op->imm & 15;             \
             return true;                                \
         }                                               \
-        ADD_WITH_CARRY(sum, RN, (T)(second), carry);    \
+        SUM(sum, RN, (T)(second));                      \
         (void)sum;                                      \
         return true;                                    \
     })
-COMPARE(ccmn, RM, 0)
-COMPARE(ccmp, ~RM, 1)
-COMPARE(ccmn_imm, op->rm, 0)
-COMPARE(ccmp_imm, ~(T)op->rm, 1)
+COMPARE(ccmn, ADD, RM)
+COMPARE(ccmp, SUBTRACT, RM)
+COMPARE(ccmn_imm, ADD, op->rm)
+COMPARE(ccmp_imm, SUBTRACT, op->rm)
 #undef COMPARE
 EXEC_WX(csel, SET(tl_a64_holds(h, (uint32_t)op->imm) ? RN : RM))
 EXEC_WX(csinc, SET(tl_a64_holds(h, (uint32_t)op->imm) ? RN : RM + 1))
@@ -255,6 +260,8 @@ TAKEN(tbnz) { return RD >> op->rm & 1; }
 
 #undef IMM
 #undef SHIFT
+#undef SUBTRACT
+#undef ADD
 #undef LOGIC
 #undef LOGIC_S
 #undef LONG

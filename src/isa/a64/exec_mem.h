@@ -60,10 +60,10 @@ FORMS(STORE, str_w, stur_w, uint32_t)
 FORMS(STORE, str_x, stur_x, uint64_t)
 // Accesses of EL1 with the rights of EL0. Other levels have their own rights (C3.2.5).
 #define UNPRIVILEGED(name, privileged)                          \
-    EXEC(name) {                                                \
+    EXEC_SLOW(name) {                                           \
         const uint32_t view = h->view;                          \
         h->view = view == TL_VIEW_S ? TL_VIEW_U : view;         \
-        const bool is_done = exec_##privileged(h, op, pc);      \
+        const bool is_done = BODY(privileged)(h, op, pc);       \
         h->view = view;                                         \
         if (!is_done && h->trap_cause != TL_TRAP_NOT_YET)       \
             tl_a64(h)->sys.is_unprivileged = view == TL_VIEW_S; \
@@ -104,17 +104,17 @@ EXEC(prfum) { return true; }
         VD = (tl_a64_vector){.d = {value, 0}};          \
         return true;                                    \
     }
-#define VLOAD_Q(name, address, writeback, unused)                                                         \
-    EXEC(name) {                                                                                          \
-        const uint64_t vaddr = (address);                                                                 \
-        tl_a64_vector value;                                                                              \
-        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_LOAD))                                             \
-            return false;                                                                                 \
-        if (!tl_a64_read(h, vaddr, 8, &value.d[0]) || !tl_a64_read_more(h, vaddr + 8, 8, &value.d[1], 1)) \
-            return false;                                                                                 \
-        writeback;                                                                                        \
-        VD = value;                                                                                       \
-        return true;                                                                                      \
+#define VLOAD_Q(name, address, writeback, unused)             \
+    EXEC(name) {                                              \
+        const uint64_t vaddr = (address);                     \
+        uint64_t value[2];                                    \
+        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_LOAD)) \
+            return false;                                     \
+        if (!tl_a64_read_n(h, vaddr, 8, 2, value))            \
+            return false;                                     \
+        writeback;                                            \
+        VD = (tl_a64_vector){.d = {value[0], value[1]}};      \
+        return true;                                          \
     }
 #define VSTORE(name, address, writeback, size_bytes)      \
     EXEC(name) {                                          \
@@ -124,15 +124,15 @@ EXEC(prfum) { return true; }
         writeback;                                        \
         return true;                                      \
     }
-#define VSTORE_Q(name, address, writeback, unused)                                                  \
-    EXEC(name) {                                                                                    \
-        const uint64_t vaddr = (address);                                                           \
-        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_STORE))                                      \
-            return false;                                                                           \
-        if (!tl_a64_write(h, vaddr, 8, VD.d[0]) || !tl_a64_write_more(h, vaddr + 8, 8, VD.d[1], 1)) \
-            return false;                                                                           \
-        writeback;                                                                                  \
-        return true;                                                                                \
+#define VSTORE_Q(name, address, writeback, unused)             \
+    EXEC(name) {                                               \
+        const uint64_t vaddr = (address);                      \
+        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_STORE)) \
+            return false;                                      \
+        if (!tl_a64_write_n(h, vaddr, 8, 2, VD.d))             \
+            return false;                                      \
+        writeback;                                             \
+        return true;                                           \
     }
 FORMS(VLOAD, ldr_b, ldur_b, 1)
 FORMS(VLOAD, ldr_h, ldur_h, 2)
@@ -149,25 +149,25 @@ VLOAD(ldr_d_lit, pc + OFFSET, (void)0, 8)
 VLOAD_Q(ldr_q_lit, pc + OFFSET, (void)0, 16)
 
 // -- Pairs.
-#define LOAD_PAIR(name, address, writeback, type, wide)                                                                           \
-    EXEC(name) {                                                                                                                  \
-        const uint64_t vaddr = (address);                                                                                         \
-        uint64_t first, second;                                                                                                   \
-        if (!tl_a64_read(h, vaddr, sizeof(type), &first) || !tl_a64_read_more(h, vaddr + sizeof(type), sizeof(type), &second, 1)) \
-            return false;                                                                                                         \
-        writeback;                                                                                                                \
-        RD = (uint64_t)(wide)(type)first;                                                                                         \
-        tl_a64(h)->x[op->ra] = (uint64_t)(wide)(type)second;                                                                      \
-        return true;                                                                                                              \
+#define LOAD_PAIR(name, address, writeback, type, wide)        \
+    EXEC(name) {                                               \
+        const uint64_t vaddr = (address);                      \
+        uint64_t value[2];                                     \
+        if (!tl_a64_read_n(h, vaddr, sizeof(type), 2, value))  \
+            return false;                                      \
+        writeback;                                             \
+        RD = (uint64_t)(wide)(type)value[0];                   \
+        tl_a64(h)->x[op->ra] = (uint64_t)(wide)(type)value[1]; \
+        return true;                                           \
     }
-#define STORE_PAIR(name, address, writeback, type)                                              \
-    EXEC(name) {                                                                                \
-        const uint64_t vaddr = (address);                                                       \
-        if (!tl_a64_write(h, vaddr, sizeof(type), RD) ||                                        \
-            !tl_a64_write_more(h, vaddr + sizeof(type), sizeof(type), tl_a64(h)->x[op->ra], 1)) \
-            return false;                                                                       \
-        writeback;                                                                              \
-        return true;                                                                            \
+#define STORE_PAIR(name, address, writeback, type)             \
+    EXEC(name) {                                               \
+        const uint64_t vaddr = (address);                      \
+        const uint64_t value[2] = {RD, tl_a64(h)->x[op->ra]};  \
+        if (!tl_a64_write_n(h, vaddr, sizeof(type), 2, value)) \
+            return false;                                      \
+        writeback;                                             \
+        return true;                                           \
     }
 PAIRS(LOAD_PAIR, ldp_w, ldnp_w, uint32_t, uint32_t)
 PAIRS(LOAD_PAIR, ldp_x, ldnp_x, uint64_t, uint64_t)
@@ -176,49 +176,49 @@ LOAD_PAIR(ldpsw_post, BASE, BASE = vaddr + OFFSET, int32_t, int64_t)
 LOAD_PAIR(ldpsw_pre, BASE + OFFSET, BASE = vaddr, int32_t, int64_t)
 PAIRS(STORE_PAIR, stp_w, stnp_w, uint32_t)
 PAIRS(STORE_PAIR, stp_x, stnp_x, uint64_t)
-#define VLOAD_PAIR(name, address, writeback, size_bytes)                                                                      \
-    EXEC(name) {                                                                                                              \
-        const uint64_t vaddr = (address);                                                                                     \
-        uint64_t first, second;                                                                                               \
-        if (!tl_a64_read(h, vaddr, size_bytes, &first) || !tl_a64_read_more(h, vaddr + (size_bytes), size_bytes, &second, 1)) \
-            return false;                                                                                                     \
-        writeback;                                                                                                            \
-        VD = (tl_a64_vector){.d = {first, 0}};                                                                                \
-        VA = (tl_a64_vector){.d = {second, 0}};                                                                               \
-        return true;                                                                                                          \
+#define VLOAD_PAIR(name, address, writeback, size_bytes)    \
+    EXEC(name) {                                            \
+        const uint64_t vaddr = (address);                   \
+        uint64_t value[2];                                  \
+        if (!tl_a64_read_n(h, vaddr, size_bytes, 2, value)) \
+            return false;                                   \
+        writeback;                                          \
+        VD = (tl_a64_vector){.d = {value[0], 0}};           \
+        VA = (tl_a64_vector){.d = {value[1], 0}};           \
+        return true;                                        \
     }
-#define VLOAD_PAIR_Q(name, address, writeback, unused)                \
-    EXEC(name) {                                                      \
-        const uint64_t vaddr = (address);                             \
-        uint64_t value[4];                                            \
-        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_LOAD))         \
-            return false;                                             \
-        for (uint32_t i = 0; i < 4; i++)                              \
-            if (!tl_a64_read_more(h, vaddr + 8 * i, 8, &value[i], i)) \
-                return false;                                         \
-        writeback;                                                    \
-        VD = (tl_a64_vector){.d = {value[0], value[1]}};              \
-        VA = (tl_a64_vector){.d = {value[2], value[3]}};              \
-        return true;                                                  \
+#define VLOAD_PAIR_Q(name, address, writeback, unused)        \
+    EXEC(name) {                                              \
+        const uint64_t vaddr = (address);                     \
+        uint64_t value[4];                                    \
+        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_LOAD)) \
+            return false;                                     \
+        if (!tl_a64_read_n(h, vaddr, 8, 4, value))            \
+            return false;                                     \
+        writeback;                                            \
+        VD = (tl_a64_vector){.d = {value[0], value[1]}};      \
+        VA = (tl_a64_vector){.d = {value[2], value[3]}};      \
+        return true;                                          \
     }
-#define VSTORE_PAIR(name, address, writeback, size_bytes)                                                                        \
-    EXEC(name) {                                                                                                                 \
-        const uint64_t vaddr = (address);                                                                                        \
-        if (!tl_a64_write(h, vaddr, size_bytes, VD.d[0]) || !tl_a64_write_more(h, vaddr + (size_bytes), size_bytes, VA.d[0], 1)) \
-            return false;                                                                                                        \
-        writeback;                                                                                                               \
-        return true;                                                                                                             \
+#define VSTORE_PAIR(name, address, writeback, size_bytes)    \
+    EXEC(name) {                                             \
+        const uint64_t vaddr = (address);                    \
+        const uint64_t value[2] = {VD.d[0], VA.d[0]};        \
+        if (!tl_a64_write_n(h, vaddr, size_bytes, 2, value)) \
+            return false;                                    \
+        writeback;                                           \
+        return true;                                         \
     }
-#define VSTORE_PAIR_Q(name, address, writeback, unused)                                    \
-    EXEC(name) {                                                                           \
-        const uint64_t vaddr = (address);                                                  \
-        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_STORE))                             \
-            return false;                                                                  \
-        for (uint32_t i = 0; i < 4; i++)                                                   \
-            if (!tl_a64_write_more(h, vaddr + 8 * i, 8, i < 2 ? VD.d[i] : VA.d[i - 2], i)) \
-                return false;                                                              \
-        writeback;                                                                         \
-        return true;                                                                       \
+#define VSTORE_PAIR_Q(name, address, writeback, unused)                 \
+    EXEC(name) {                                                        \
+        const uint64_t vaddr = (address);                               \
+        const uint64_t value[4] = {VD.d[0], VD.d[1], VA.d[0], VA.d[1]}; \
+        if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_STORE))          \
+            return false;                                               \
+        if (!tl_a64_write_n(h, vaddr, 8, 4, value))                     \
+            return false;                                               \
+        writeback;                                                      \
+        return true;                                                    \
     }
 PAIRS(VLOAD_PAIR, ldp_s, ldnp_s, 4)
 PAIRS(VLOAD_PAIR, ldp_d, ldnp_d, 8)
@@ -232,7 +232,11 @@ PAIRS(VSTORE_PAIR_Q, stp_q, stnp_q, 16)
 TL_ALWAYS_INLINE bool tl_a64_is_misaligned(tl_hart *h, uint64_t vaddr, uint64_t size_bytes, tl_access access) {
     if (TL_LIKELY((vaddr & (size_bytes - 1)) == 0))
         return false;
+#ifdef TL_EXEC_FAST
+    (void)h, (void)access; // no slot shows it
+#else
     (void)tl_trap_fault(h, TL_FAULT_MISALIGNED, access, vaddr);
+#endif
     return true;
 }
 static inline bool tl_a64_load_exclusive(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
@@ -258,27 +262,27 @@ static inline bool tl_a64_store_exclusive(tl_hart *h, uint64_t vaddr, uint32_t s
         return true;                                                                                                                \
     }                                                                                                                               \
     EXEC(stlr_##k) { return !tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) && tl_a64_write(h, BASE, size_bytes, RD); } \
-    EXEC(ldxr_##k) {                                                                                                                \
+    EXEC_SLOW(ldxr_##k) {                                                                                                           \
         if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_LOAD) || !tl_a64_load_exclusive(h, BASE, size_bytes))               \
             return false;                                                                                                           \
         RD = h->mem_value;                                                                                                          \
         return true;                                                                                                                \
     }                                                                                                                               \
-    EXEC(ldaxr_##k) { return exec_ldxr_##k(h, op, pc); }                                                                            \
-    EXEC(stxr_##k) {                                                                                                                \
+    EXEC_SLOW(ldaxr_##k) { return exec_ldxr_##k(h, op, pc); }                                                                       \
+    EXEC_SLOW(stxr_##k) {                                                                                                           \
         const uint64_t value = (size_bytes) == 8 ? RD : tl_bits(RD, 0, 8 * (size_bytes)&63);                                        \
         if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) || !tl_a64_store_exclusive(h, BASE, size_bytes, value))      \
             return false;                                                                                                           \
         tl_a64(h)->x[op->rm] = h->mem_value;                                                                                        \
         return true;                                                                                                                \
     }                                                                                                                               \
-    EXEC(stlxr_##k) { return exec_stxr_##k(h, op, pc); }
+    EXEC_SLOW(stlxr_##k) { return exec_stxr_##k(h, op, pc); }
 ORDERED(b, 1)
 ORDERED(h, 2)
 ORDERED(w, 4)
 ORDERED(x, 8)
 
-EXEC(ldxp_w) {
+EXEC_SLOW(ldxp_w) {
     if (tl_a64_is_misaligned(h, BASE, 8, TL_ACCESS_LOAD) || !tl_a64_load_exclusive(h, BASE, 8))
         return false;
     RD = (uint32_t)h->mem_value;
@@ -286,7 +290,7 @@ EXEC(ldxp_w) {
     return true;
 }
 // Both halves lie in one line, which is what a reservation holds.
-EXEC(ldxp_x) {
+EXEC_SLOW(ldxp_x) {
     uint64_t second;
     const uint64_t vaddr = BASE;
     if (tl_a64_is_misaligned(h, vaddr, 16, TL_ACCESS_LOAD) || !tl_a64_load_exclusive(h, vaddr, 8))
@@ -298,14 +302,14 @@ EXEC(ldxp_x) {
     tl_a64(h)->x[op->ra] = second;
     return true;
 }
-EXEC(stxp_w) {
+EXEC_SLOW(stxp_w) {
     const uint64_t value = (uint32_t)RD | tl_a64(h)->x[op->ra] << 32;
     if (tl_a64_is_misaligned(h, BASE, 8, TL_ACCESS_STORE) || !tl_a64_store_exclusive(h, BASE, 8, value))
         return false;
     tl_a64(h)->x[op->rm] = h->mem_value;
     return true;
 }
-EXEC(stxp_x) {
+EXEC_SLOW(stxp_x) {
     const uint64_t vaddr = BASE;
     if (tl_a64_is_misaligned(h, vaddr, 16, TL_ACCESS_STORE) || !tl_a64_store_exclusive(h, vaddr, 8, RD))
         return false;
@@ -320,10 +324,10 @@ EXEC(stxp_x) {
     tl_a64(h)->x[op->rm] = has_failed;
     return true;
 }
-EXEC(ldaxp_w) { return exec_ldxp_w(h, op, pc); }
-EXEC(ldaxp_x) { return exec_ldxp_x(h, op, pc); }
-EXEC(stlxp_w) { return exec_stxp_w(h, op, pc); }
-EXEC(stlxp_x) { return exec_stxp_x(h, op, pc); }
+EXEC_SLOW(ldaxp_w) { return exec_ldxp_w(h, op, pc); }
+EXEC_SLOW(ldaxp_x) { return exec_ldxp_x(h, op, pc); }
+EXEC_SLOW(stlxp_w) { return exec_stxp_w(h, op, pc); }
+EXEC_SLOW(stlxp_x) { return exec_stxp_x(h, op, pc); }
 
 // -- Structures. They are contiguous in memory, and move in accesses of 8 bytes.
 // The registers of a list are consecutive modulo 32. Tells how their lanes lie in memory.
@@ -345,12 +349,12 @@ static inline uint32_t tl_a64_list_offset(const tl_a64_list *list, uint32_t i, u
     const uint32_t lane = at >> list->size, within = at & ((1u << list->size) - 1);
     return ((lane * list->n + i) << list->size) + within;
 }
-static inline void tl_a64_after(tl_hart *h, const tl_a64_op *op, uint32_t n_bytes) { // post-indexed
+static inline void tl_a64_after(tl_hart *h, const tl_op *op, uint32_t n_bytes) { // post-indexed
     if ((uint32_t)op->imm >> 23 & 1)
         tl_a64(h)->x[op->rn] += op->rm == TL_A64_ZERO ? n_bytes : tl_a64(h)->x[op->rm];
 }
 
-static inline bool tl_a64_load_list(tl_hart *h, const tl_a64_op *op) {
+static inline bool tl_a64_load_list(tl_hart *h, const tl_op *op) {
     const tl_a64_list list = tl_a64_list_of((uint32_t)op->imm);
     const uint32_t n_bytes = list.n * list.bytes;
     uint64_t words[8];
@@ -372,7 +376,7 @@ static inline bool tl_a64_load_list(tl_hart *h, const tl_a64_op *op) {
     tl_a64_after(h, op, n_bytes);
     return true;
 }
-static inline bool tl_a64_store_list(tl_hart *h, const tl_a64_op *op) {
+static inline bool tl_a64_store_list(tl_hart *h, const tl_op *op) {
     const tl_a64_list list = tl_a64_list_of((uint32_t)op->imm);
     const uint32_t n_bytes = list.n * list.bytes;
     uint64_t words[8];
@@ -391,11 +395,11 @@ static inline bool tl_a64_store_list(tl_hart *h, const tl_a64_op *op) {
     tl_a64_after(h, op, n_bytes);
     return true;
 }
-#define LIST(name)                                            \
-    EXEC(ld##name) { return tl_a64_load_list(h, op); }        \
-    EXEC(ld##name##_post) { return tl_a64_load_list(h, op); } \
-    EXEC(st##name) { return tl_a64_store_list(h, op); }       \
-    EXEC(st##name##_post) { return tl_a64_store_list(h, op); }
+#define LIST(name)                                                 \
+    EXEC_SLOW(ld##name) { return tl_a64_load_list(h, op); }        \
+    EXEC_SLOW(ld##name##_post) { return tl_a64_load_list(h, op); } \
+    EXEC_SLOW(st##name) { return tl_a64_store_list(h, op); }       \
+    EXEC_SLOW(st##name##_post) { return tl_a64_store_list(h, op); }
 LIST(1_1)
 LIST(1_2)
 LIST(1_3)
@@ -416,13 +420,13 @@ static inline tl_a64_single tl_a64_lane_of(uint32_t raw) {
     default: return (tl_a64_single){n, raw >> 10 & 3, 0}; // replicated
     }
 }
-static inline bool tl_a64_read_lanes(tl_hart *h, const tl_a64_op *op, const tl_a64_single *lane, uint64_t ret_values[4]) {
+static inline bool tl_a64_read_lanes(tl_hart *h, const tl_op *op, const tl_a64_single *lane, uint64_t ret_values[4]) {
     for (uint32_t i = 0; i < lane->n; i++)
         if (!tl_a64_read_more(h, BASE + ((uint64_t)i << lane->size), 1u << lane->size, &ret_values[i], i))
             return false;
     return true;
 }
-static inline bool tl_a64_load_lane(tl_hart *h, const tl_a64_op *op) {
+static inline bool tl_a64_load_lane(tl_hart *h, const tl_op *op) {
     const tl_a64_single lane = tl_a64_lane_of((uint32_t)op->imm);
     uint64_t values[4];
     if (!tl_a64_read_lanes(h, op, &lane, values))
@@ -432,7 +436,7 @@ static inline bool tl_a64_load_lane(tl_hart *h, const tl_a64_op *op) {
     tl_a64_after(h, op, lane.n << lane.size);
     return true;
 }
-static inline bool tl_a64_load_replicated(tl_hart *h, const tl_a64_op *op) {
+static inline bool tl_a64_load_replicated(tl_hart *h, const tl_op *op) {
     const tl_a64_single lane = tl_a64_lane_of((uint32_t)op->imm);
     uint64_t values[4];
     if (!tl_a64_read_lanes(h, op, &lane, values))
@@ -446,7 +450,7 @@ static inline bool tl_a64_load_replicated(tl_hart *h, const tl_a64_op *op) {
     tl_a64_after(h, op, lane.n << lane.size);
     return true;
 }
-static inline bool tl_a64_store_lane(tl_hart *h, const tl_a64_op *op) {
+static inline bool tl_a64_store_lane(tl_hart *h, const tl_op *op) {
     const tl_a64_single lane = tl_a64_lane_of((uint32_t)op->imm);
     for (uint32_t i = 0; i < lane.n; i++) {
         uint64_t value = 0;
@@ -457,13 +461,13 @@ static inline bool tl_a64_store_lane(tl_hart *h, const tl_a64_op *op) {
     tl_a64_after(h, op, lane.n << lane.size);
     return true;
 }
-#define LANE(n)                                                  \
-    EXEC(ld##n##_lane) { return tl_a64_load_lane(h, op); }       \
-    EXEC(ld##n##_lane_post) { return tl_a64_load_lane(h, op); }  \
-    EXEC(st##n##_lane) { return tl_a64_store_lane(h, op); }      \
-    EXEC(st##n##_lane_post) { return tl_a64_store_lane(h, op); } \
-    EXEC(ld##n##r) { return tl_a64_load_replicated(h, op); }     \
-    EXEC(ld##n##r_post) { return tl_a64_load_replicated(h, op); }
+#define LANE(n)                                                       \
+    EXEC_SLOW(ld##n##_lane) { return tl_a64_load_lane(h, op); }       \
+    EXEC_SLOW(ld##n##_lane_post) { return tl_a64_load_lane(h, op); }  \
+    EXEC_SLOW(st##n##_lane) { return tl_a64_store_lane(h, op); }      \
+    EXEC_SLOW(st##n##_lane_post) { return tl_a64_store_lane(h, op); } \
+    EXEC_SLOW(ld##n##r) { return tl_a64_load_replicated(h, op); }     \
+    EXEC_SLOW(ld##n##r_post) { return tl_a64_load_replicated(h, op); }
 LANE(1)
 LANE(2)
 LANE(3)

@@ -167,9 +167,19 @@ bool tl_a64_is_private(const tl_a64_decoded *insn) {
 // C4.1: loads and stores with V set, and the data processing of SIMD and floating point.
 bool tl_a64_is_fp(const tl_a64_decoded *insn) { return insn->opc != TL_A64_OPC_UNDEFINED && (insn->raw >> 26 & 3) == 3; }
 
-void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_a64_op *ret_op) {
+// tl_op.imm of a logical immediate. 32 bits: the pattern. 64 bits: ones less 1, rotation, log2 of
+// the element's size; tl_a64_pattern has the pattern.
+static int32_t logical_operand(uint32_t raw) {
+    if (!(raw >> 31))
+        return (int32_t)tl_a64_bit_mask(raw, false);
+    const uint32_t n = raw >> 22 & 1, immr = raw >> 16 & 63, imms = raw >> 10 & 63;
+    const uint32_t size_log2 = 31 - (uint32_t)__builtin_clz(n << 6 | (~imms & 63)), within = (1u << size_log2) - 1;
+    return (int32_t)((imms & within) | (immr & within) << 6 | size_log2 << 12);
+}
+
+void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_op *ret_op) {
     const tl_a64_row *row = &tl_a64_rows[insn->opc];
-    tl_a64_op op = *ret_op;
+    tl_op op = *ret_op;
     op.imm = insn->opc == TL_A64_OPC_UNDEFINED ? (int32_t)insn->raw : insn->imm;
     op.rd = insn->rd;
     op.rn = insn->rn;
@@ -193,6 +203,15 @@ void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_a64_op *ret_op) {
     case TL_A64_FORMAT_TBZ: op.rm = (uint8_t)(insn->raw >> 31 << 5 | (insn->raw >> 19 & 31)); break;
     case TL_A64_FORMAT_MRS:
     case TL_A64_FORMAT_MSR: op.ra = insn->rd; break; // as it stands
+    case TL_A64_FORMAT_LOGI:
+    case TL_A64_FORMAT_LOGSI: op.imm = logical_operand(insn->raw); break;
+    case TL_A64_FORMAT_BITF: {
+        // The field moves up by rm bits to the top, and down by ra bits to its place.
+        const uint8_t bits = insn->raw >> 31 ? 64 : 32, immr = (uint8_t)(insn->imm & 63), imms = (uint8_t)(insn->imm >> 6);
+        op.rm = (uint8_t)(bits - 1 - imms);
+        op.ra = (uint8_t)(imms >= immr ? op.rm + immr : immr - 1 - imms);
+        break;
+    }
     default: break;
     }
     *ret_op = op;
@@ -227,7 +246,7 @@ tl_a64_accesses tl_a64_accesses_of(const tl_a64_decoded *insn) {
     return (tl_a64_accesses){n_bytes > 8 ? n_bytes / 8 : is_pair ? 2 : 1, n_bytes};
 }
 
-uint32_t tl_a64_static_counts(const tl_a64_decoded *insn, tl_static_count ret_counts[TL_A64_MAX_STATIC]) {
+uint32_t tl_a64_static_counts(const tl_a64_decoded *insn, tl_static_count ret_counts[TL_MAX_STATIC]) {
     const tl_a64_row *row = &tl_a64_rows[insn->opc];
     tl_static_list list = {.counts = ret_counts, .n = 0};
     if (insn->opc == TL_A64_OPC_UNDEFINED)

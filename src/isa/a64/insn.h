@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "isa/a64/hart.h"
+#include "isa/block/row.h"
 #include "model/pipeline.h"
 
 typedef enum tl_a64_opc { // the identity of a row
@@ -76,28 +77,18 @@ bool tl_a64_is_fp(const tl_a64_decoded *insn);
 // trap.
 bool tl_a64_is_private(const tl_a64_decoded *insn);
 
-// The executable form: 16 bytes for an interpreter, operands ready to index.
-typedef struct tl_a64_op tl_a64_op;
-typedef void tl_a64_op_handler(tl_hart *h, const tl_a64_op *op);
-struct tl_a64_op {
-    tl_a64_op_handler *handler; // used by front-ends only
-    int32_t imm;                // as decoded
-    // General registers are indices of tl_a64_hart.x; all others are as decoded.
-    uint8_t rd, rn, rm, ra;
-};
-void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_a64_op *ret_op); // all but handler
+// General registers of a tl_op are indices of tl_a64_hart.x; all others are as decoded. imm of
+// logical immediates, bit fields: insn.c.
+void tl_a64_op_from_decoded(const tl_a64_decoded *insn, tl_op *ret_op); // all but handler
 
 // One body for each instruction that is not a control transfer; `pc` is needed by few. false: trap
 // recorded, nothing written. Control transfers: a conditional branch says whether it is taken; B,
 // BL, BR, BLR and RET are the front-ends' own.
-typedef bool tl_a64_exec_fn(tl_hart *h, const tl_a64_op *op, uint64_t pc);
-extern tl_a64_exec_fn *const tl_a64_exec_full[TL_A64_N_OPCS]; // NULL for control transfers
-typedef bool tl_a64_taken_fn(const tl_hart *h, const tl_a64_op *op);
-extern tl_a64_taken_fn *const tl_a64_taken[TL_A64_N_OPCS]; // NULL unless a conditional branch
+extern tl_exec_fn *const tl_a64_exec_full[TL_A64_N_OPCS]; // NULL for control transfers
+extern tl_taken_fn *const tl_a64_taken[TL_A64_N_OPCS];    // NULL unless a conditional branch
 
 // The static share of one retired instruction: (cell, amount) pairs added when it retires.
-enum { TL_A64_MAX_STATIC = 8 };
-uint32_t tl_a64_static_counts(const tl_a64_decoded *insn, tl_static_count ret_counts[TL_A64_MAX_STATIC]);
+uint32_t tl_a64_static_counts(const tl_a64_decoded *insn, tl_static_count ret_counts[TL_MAX_STATIC]);
 // Accesses that a load or store makes: pairs, vectors and structures make several.
 typedef struct tl_a64_accesses {
     uint32_t n, bytes; // bytes of all

@@ -56,6 +56,7 @@ void tl_a64_regime_changed(tl_hart *h) {
     h->regime.is_paged[TL_VIEW_U] = h->regime.is_paged[TL_VIEW_S] = el1_control & TL_A64_SCTLR_M;
     h->regime.is_paged[TL_VIEW_M] = is_el3 && (el3_control & TL_A64_SCTLR_M);
     a->sys.fp_trap_el = fp_trap_of(a, h->priv);
+    h->is_fp_off = a->sys.fp_trap_el != 0;
     a->sys.tagged = tags_of(a, h->priv);
     // Without translation all data is Device memory, whose accesses must be aligned (D5.2.9).
     a->sys.checks_alignment = (control & TL_A64_SCTLR_A) || !(control & TL_A64_SCTLR_M);

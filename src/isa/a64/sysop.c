@@ -117,6 +117,7 @@ bool tl_a64_sys(tl_hart *h, uint32_t bits, uint64_t operand) {
 enum { YIELD = 1, WFE = 2, WFI = 3, SEV = 4, SEVL = 5 };
 static uint32_t hint_of(uint32_t bits) { return bits >> 5 & 0x7f; }
 
+bool tl_a64_is_nop(uint32_t bits) { return hint_of(bits) < WFE || hint_of(bits) > SEVL; }
 bool tl_a64_is_wait(uint32_t bits) { return hint_of(bits) == WFE || hint_of(bits) == WFI; }
 
 void tl_a64_get_event(tl_hart *h) { tl_a64(h)->sys.has_event = true; }

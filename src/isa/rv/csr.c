@@ -101,7 +101,7 @@ static void set_mstatus(tl_hart *h, uint64_t status) {
     if (status & TL_MSTATUS_FS)
         status |= TL_MSTATUS_FS;
     tl_rv(h)->csr.mstatus = status;
-    tl_rv(h)->is_fp_off = (status & TL_MSTATUS_FS) == 0;
+    h->is_fp_off = (status & TL_MSTATUS_FS) == 0;
     tl_rv_status_changed(h, old);
     if (tl_hart_pending(h) != 0)
         tl_hart_stop_soon(h);
@@ -277,7 +277,7 @@ static const uint8_t row_of_number[4096] = {
 // Registers that trap although the mode is high enough.
 static bool is_trapped(const tl_hart *h, uint32_t csr) {
     if (csr <= 0x003)
-        return h->is_privileged && tl_rv(h)->is_fp_off;
+        return h->is_privileged && h->is_fp_off;
     return csr == 0x180 && h->priv == TL_PRIV_S && (tl_rv(h)->csr.mstatus & TL_MSTATUS_TVM);
 }
 

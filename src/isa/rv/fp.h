@@ -6,11 +6,9 @@
 #ifndef TL_ISA_RV_FP_H
 #define TL_ISA_RV_FP_H
 
+#include "isa/block/op.h"
 #include "isa/rv/hart.h"
 
-typedef struct tl_fp_saved {
-    unsigned long long opaque[4]; // the host's floating-point environment
-} tl_fp_saved;
 // Called before guest instructions run: host rounding = frm, flags clear.
 void tl_fp_enter(tl_hart *h, tl_fp_saved *ret_saved);
 // Called after them: adds flags to fflags, restores the host's environment.

@@ -8,12 +8,6 @@
 #include "isa/rv/exec.h"
 #include "isa/rv/fp_soft.h"
 
-#if defined(__x86_64__) && defined(__SSE2_MATH__) && !defined(TL_NO_HOST_FP)
-#define TL_FP_HOST 1
-#else
-#define TL_FP_HOST 0
-#endif
-
 static const uint64_t TL_NAN_DOUBLE = UINT64_C(0x7ff8000000000000);
 static const uint32_t TL_NAN_SINGLE = UINT32_C(0x7fc00000);
 

@@ -38,7 +38,6 @@ typedef struct tl_rv_hart {
     // Accrued exceptions. While a front-end runs, part of them may be in the host's FP unit
     // (isa/rv/fp.h).
     uint8_t fflags;
-    bool is_fp_off;               // mstatus.FS = 0: floating-point instructions are illegal
     uint8_t asid_bits;            // of satp, 0 to 16; the board sets it
     uint8_t csr_route[TL_N_CSRS]; // by number: 1 + index in csr_routes; 0: none
     tl_csr_route csr_routes[TL_MAX_CSR_ROUTES];

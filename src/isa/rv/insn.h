@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "isa/block/row.h"
 #include "isa/rv/hart.h"
-#include "model/pipeline.h"
 
 typedef enum tl_opc { // the identity of an instruction body
     TL_OPC_ILLEGAL = 0,
@@ -83,17 +83,8 @@ bool tl_insn_is_fp(const tl_decoded *insn);
 typedef void tl_symbol_fn(void *ctx, uint64_t address, char *buffer, size_t size);
 int tl_disassemble(const tl_decoded *insn, uint64_t pc, tl_symbol_fn *symbol, void *ctx, char *buffer, size_t size);
 
-// The executable form: 16 bytes for an interpreter, operands ready to index.
-typedef struct tl_op tl_op;
-typedef void tl_op_handler(tl_hart *h, const tl_op *op);
-struct tl_op {
-    tl_op_handler *handler; // used by isa/rv/block/ only
-    // As decoded, but for FMA: rs3 | rm << 8; other FP arithmetic: rm; AMO, LR and SC: aq/rl.
-    int32_t imm;
-    uint8_t rd; // integer destination 0 is rewritten to 32, the sink
-    uint8_t rs1, rs2;
-    uint8_t offset; // of this instruction from the block's first byte; set by the front-end
-};
+// Operands of a tl_op. rd: integer destination 0 is rewritten to 32, the sink. imm: as decoded, but
+// for FMA: rs3 | rm << 8; other FP arithmetic: rm; AMO, LR and SC: aq/rl.
 // imm of auipc is as decoded: a front-end that runs it must add the pc.
 void tl_op_from_decoded(const tl_decoded *insn, tl_op *ret_op); // all but handler and offset
 
@@ -101,14 +92,11 @@ void tl_op_from_decoded(const tl_decoded *insn, tl_op *ret_op); // all but handl
 // Expanded twice (exec.h). Where memory does not hit, the fast form returns false without any side
 // effect, and the full form asks h->port. In the full form false means: trap recorded. Control
 // transfers: TAKEN(beq) bodies say whether a branch is taken; JAL and JALR are the front-ends' own.
-typedef bool tl_exec_fn(tl_hart *h, const tl_op *op, uint64_t pc);
 extern tl_exec_fn *const tl_exec_full[TL_N_OPCS]; // NULL for control transfers
-typedef bool tl_taken_fn(const tl_hart *h, const tl_op *op);
-extern tl_taken_fn *const tl_taken[TL_N_OPCS]; // NULL unless a conditional branch
+extern tl_taken_fn *const tl_taken[TL_N_OPCS];    // NULL unless a conditional branch
 
 // The static share of one retired instruction: (cell, amount) pairs added when it retires. At most
 // TL_MAX_STATIC.
-enum { TL_MAX_STATIC = 12 };
 // Class counter, instret-class views (compressed, call, return), bytes, cyc_issue, look-ups of
 // DTLB, L1D, BP, exactly one retirement's worth.
 uint32_t tl_insn_static(const tl_decoded *insn, tl_static_count ret_counts[TL_MAX_STATIC]);

@@ -10,7 +10,7 @@ static const uint64_t CAUSE_IS_INTERRUPT = UINT64_C(1) << 63;
 
 void tl_privileged_reset(tl_hart *h) {
     h->is_privileged = true;
-    tl_rv(h)->is_fp_off = true;
+    h->is_fp_off = true;
     h->is_waiting = false;
     tl_rv(h)->frm = tl_rv(h)->fflags = 0;
     tl_rv(h)->csr = (tl_privileged){

@@ -21,7 +21,7 @@ static uint32_t word_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
 }
 
 // Whether the fetch run that begins at pc accesses no data, and its look-up cannot miss.
-static bool is_run_private(tl_hart *h, uint64_t pc) {
+bool tl_a64_run_is_private(tl_hart *h, uint64_t pc) {
     uint64_t pline;
     if ((pc & (INSN_BYTES - 1)) != 0 || !tl_fetch_find(h, pc, &pline))
         return false;
@@ -57,13 +57,13 @@ static bool fetch(tl_hart *h, uint64_t pc, bool is_first, uint32_t *ret_bits) {
 static void retire(tl_hart *h, const tl_a64_decoded *insn, tl_pend_table *pends, uint64_t lost_cycles) {
     tl_pipe_insn pipe;
     tl_a64_pipe(insn, &pipe);
-    tl_static_count counts[TL_A64_MAX_STATIC];
+    tl_static_count counts[TL_MAX_STATIC];
     const uint32_t n = tl_a64_static_counts(insn, counts);
     tl_step_retire(h, &pipe, counts, n, pends, lost_cycles);
 }
 
 // Executes an unconditional branch: returns where to, and the cycles lost.
-static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op, uint64_t pc, uint64_t *ret_lost_cycles) {
+static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_op *op, uint64_t pc, uint64_t *ret_lost_cycles) {
     const bool is_call = insn->opc == TL_A64_OPC_bl || insn->opc == TL_A64_OPC_blr;
     const bool is_direct = insn->opc == TL_A64_OPC_b || insn->opc == TL_A64_OPC_bl;
     const uint64_t next_pc = pc + INSN_BYTES,
@@ -81,19 +81,16 @@ static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op
 }
 
 // D1.13.1: what is wrong with the instruction before it does anything. false: a trap is recorded.
-static bool may_execute(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op) {
+static bool may_execute(tl_hart *h, const tl_a64_decoded *insn) {
     const tl_a64_system *sys = &tl_a64(h)->sys;
     if (TL_UNLIKELY(sys->is_illegal))
         return tl_trap(h, TL_A64_CAUSE_TRAPPED, tl_a64_trapped(TL_A64_EL1, tl_a64_syndrome(TL_A64_EC_ILLEGAL_STATE, 0)));
     if (TL_UNLIKELY(sys->fp_trap_el != 0 && tl_a64_is_fp(insn)))
         return tl_a64_trap_fp(h);
-    const bool is_sp_misaligned = op->rn == TL_A64_SP && (tl_a64(h)->x[TL_A64_SP] & 15) != 0;
-    if (TL_UNLIKELY(sys->checks_sp && is_sp_misaligned && tl_a64_accesses_of(insn).n != 0))
-        return tl_trap(h, TL_A64_CAUSE_SP_MISALIGNED, tl_a64(h)->x[TL_A64_SP]);
     return true;
 }
 
-static void after(tl_hart *h) {
+void tl_a64_retired(tl_hart *h) {
     const uint32_t old_el = h->priv;
     const bool changes_el = h->changes_priv;
     tl_hart_retired(h);
@@ -101,7 +98,7 @@ static void after(tl_hart *h) {
         tl_a64_el_changed(h, old_el);
 }
 
-static tl_step step_one(tl_hart *h, tl_pend_table *pends) {
+tl_step tl_a64_step_one(tl_hart *h, tl_pend_table *pends) {
     const uint64_t pc = h->pc;
     if (tl_step_is_at_break(h, pc))
         return TL_STEP_BREAK;
@@ -112,10 +109,10 @@ static tl_step step_one(tl_hart *h, tl_pend_table *pends) {
         return tl_step_refused(h, is_first, &before);
 
     tl_a64_decoded insn;
-    tl_a64_op op = {0};
+    tl_op op = {0};
     tl_a64_decode(bits, &insn);
     tl_a64_op_from_decoded(&insn, &op);
-    if (!may_execute(h, &insn, &op))
+    if (!may_execute(h, &insn))
         return tl_step_refused(h, is_first, &before);
     uint64_t next_pc = pc + INSN_BYTES, lost_cycles = 0;
     const uint8_t cls = tl_a64_rows[insn.opc].cls;
@@ -136,7 +133,7 @@ static tl_step step_one(tl_hart *h, tl_pend_table *pends) {
     h->pc = next_pc;
     h->skip_break = false;
     if (TL_UNLIKELY(h->has_after))
-        after(h);
+        tl_a64_retired(h);
     if (TL_UNLIKELY(h->has_slow_watch))
         (void)tl_hart_poll(h);
     if (tl_a64_ends_run(&insn) || (next_pc & h->line_mask) != h->run_vline)
@@ -168,11 +165,11 @@ static tl_stop run(tl_hart *h) {
             break;
         }
         const bool is_between = h->run_vline == TL_NO_LINE;
-        if (is_between && (h->now >= h->horizon || (h->now >= h->access_until && !is_run_private(h, h->pc)))) {
+        if (is_between && (h->now >= h->horizon || (h->now >= h->access_until && !tl_a64_run_is_private(h, h->pc)))) {
             stop = TL_STOP_HORIZON;
             break;
         }
-        const tl_step result = step_one(h, engine->pends);
+        const tl_step result = tl_a64_step_one(h, engine->pends);
         if (result != TL_STEP_RETIRED) {
             stop = tl_step_stop(result);
             break;

@@ -4,7 +4,7 @@
 #ifndef TL_ISA_RV_BLOCK_THREADED_H
 #define TL_ISA_RV_BLOCK_THREADED_H
 
-#include "isa/rv/block/block.h"
+#include "isa/block/block.h"
 
 // Makes a block executable for threaded code.
 void tl_threaded_prepare(tl_blocks *store, tl_block *block);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "isa/rv/block/code.h"
+#include "isa/block/code.h"
 #include "isa/rv/fp.h"
 #include "isa/rv/insn.h"
 #include "isa/rv/marker.h"
@@ -346,8 +346,7 @@ static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_
     ret_insn->pipe = d->pipe;
     ret_insn->len = d->len;
     ret_insn->is_shift = d->is_shift;
-    if (d->kind == KIND_ALONE || (TL_UNLIKELY(d->is_marker) && h->mark) ||
-        (TL_UNLIKELY(h->is_privileged) && tl_rv(h)->is_fp_off && d->is_fp)) {
+    if (d->kind == KIND_ALONE || (TL_UNLIKELY(d->is_marker) && h->mark) || (TL_UNLIKELY(h->is_privileged) && h->is_fp_off && d->is_fp)) {
         f->next_pc = pc;
         f->bits[entry] = bits;
         if (d->pipe.cls == TL_CLASS_AMO || d->pipe.cls == TL_CLASS_SC)

@@ -114,7 +114,7 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     tl_decode(bits, &insn);
     tl_op_from_decoded(&insn, &op);
     uint64_t next_pc = pc + insn.len, lost_cycles = 0;
-    if (TL_UNLIKELY(h->is_privileged && tl_rv(h)->is_fp_off && tl_insn_is_fp(&insn))) {
+    if (TL_UNLIKELY(h->is_privileged && h->is_fp_off && tl_insn_is_fp(&insn))) {
         (void)tl_trap(h, TL_CAUSE_ILLEGAL, insn.raw);
         return tl_step_trap(h);
     }

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "isa/rv/block/execute.h"
+#include "isa/block/execute.h"
 #include "isa/rv/translate/translator.h"
 
 bool tl_code_map(tl_translator *t) {

@@ -4,7 +4,7 @@
 // would mispredict as often as the guest. The code adds a row of a table with its cost and counts.
 #if defined(__x86_64__) && defined(__linux__)
 
-#include "isa/rv/block/enter.h"
+#include "isa/block/enter.h"
 #include "isa/rv/translate/translator.h"
 #include "model/bpred.h"
 

@@ -4,7 +4,7 @@
 // access, the thunk executes its full body. It then returns after the instruction.
 #if defined(__x86_64__) && defined(__linux__)
 
-#include "isa/rv/block/stops.h"
+#include "isa/block/stops.h"
 #include "isa/rv/translate/translator.h"
 
 _Static_assert(sizeof(tl_data_slot) == 32, "the slot index is scaled by a shift");

@@ -10,11 +10,12 @@
 // all blocks are forgotten at once.
 #if defined(__x86_64__) && defined(__linux__)
 
-#include "isa/rv/block/enter.h"
-#include "isa/rv/block/fold.h"
-#include "isa/rv/block/run.h"
-#include "isa/rv/block/stops.h"
-#include "isa/rv/block/store.h"
+#include "isa/block/enter.h"
+#include "isa/block/fold.h"
+#include "isa/block/run.h"
+#include "isa/block/stops.h"
+#include "isa/block/store.h"
+#include "isa/rv/block/row.h"
 #include "isa/rv/block/threaded.h"
 #include "isa/rv/translate/translator.h"
 #include "model/code_log.h"
@@ -65,7 +66,7 @@ static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
         failed[n++] = x86_jcc(e, CC_NE);
     }
     if (block->has_fp) {
-        x86_cmp8_mi(e, TL_RV_HART(is_fp_off), 0);
+        x86_cmp8_mi(e, TL_HART(is_fp_off), 0);
         failed[n++] = x86_jcc(e, CC_NE);
     }
     if (block->is_straddling) {
@@ -291,7 +292,8 @@ static void stale(tl_blocks *store, tl_block *block) {
     }
 }
 
-static const tl_blocks_type translate_type = {.prepare = prepare, .run = run_mixed, .forget = forget, .heat = heat, .stale = stale};
+static const tl_blocks_type translate_type = {
+    .isa = &tl_rv_block_isa, .prepare = prepare, .run = run_mixed, .forget = forget, .heat = heat, .stale = stale};
 
 static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     tl_translator *t = tl_arena_alloc(arena, sizeof *t);

@@ -16,7 +16,8 @@
 
 #include <stddef.h>
 
-#include "isa/rv/block/block.h"
+#include "isa/block/block.h"
+#include "isa/rv/insn.h"
 #include "isa/rv/translate/x86.h"
 
 enum {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The blocks of one hart: where they lie, how they are found, and when they are forgotten.
-#include "isa/rv/block/store.h"
+#include "isa/block/store.h"
 
 #include <sys/mman.h>
 
-#include "isa/rv/block/build.h"
-#include "isa/rv/block/code.h"
-#include "isa/rv/block/execute.h"
-#include "isa/rv/block/fold.h"
+#include "isa/block/build.h"
+#include "isa/block/code.h"
+#include "isa/block/execute.h"
+#include "isa/block/fold.h"
 
 enum { INDEX_BYTES = TL_MAX_BLOCKS * (sizeof(uint64_t) + sizeof(tl_block *)) };
 
@@ -28,6 +28,8 @@ tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *are
         return tl_fail(err, TL_ENOMEM, "no memory for decoded code");
     store->hart = h;
     store->type = type;
+    store->isa = type->isa;
+    store->misaligned_pc = type->isa->misaligned_pc;
     store->pends = tl_pend_table_new(arena);
     // Blocks of a 2 MiB program take about 12 MiB.
     store->memory_bytes = h->config->code_cache_bytes;

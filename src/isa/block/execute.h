@@ -2,10 +2,10 @@
 // Within a block: one instruction by its full body, and every way to leave before the end.
 // A block is counted and timed as a whole when it begins. These functions set clock and tallies
 // to the exact point.
-#ifndef TL_ISA_RV_BLOCK_EXECUTE_H
-#define TL_ISA_RV_BLOCK_EXECUTE_H
+#ifndef TL_ISA_BLOCK_EXECUTE_H
+#define TL_ISA_BLOCK_EXECUTE_H
 
-#include "isa/rv/block/block.h"
+#include "isa/block/block.h"
 
 // Executes instruction k of the block under way by its full body, at the exact cycle. False: stop,
 // because the instruction trapped or waits, or because an interrupt follows it.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The store of blocks of one hart. A block is found by pc, mode, results in flight and physical
 // lines. Memory is bounded. A full store folds its counts and drops all blocks at once.
-#ifndef TL_ISA_RV_BLOCK_STORE_H
-#define TL_ISA_RV_BLOCK_STORE_H
+#ifndef TL_ISA_BLOCK_STORE_H
+#define TL_ISA_BLOCK_STORE_H
 
-#include "isa/rv/block/block.h"
+#include "isa/block/block.h"
 
 static inline uint32_t tl_blocks_bucket(uint64_t vline) {
     return (uint32_t)((vline * UINT64_C(0x9e3779b97f4a7c15)) >> 50) & (TL_BLOCK_BUCKETS - 1);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The loop of every front-end over blocks. Blocks run while many instructions are left; near a
 // limit, single instructions do.
-#include "isa/rv/block/run.h"
+#include "isa/block/run.h"
 
-#include "isa/rv/block/execute.h"
-#include "isa/rv/block/stops.h"
-#include "isa/rv/block/store.h"
-#include "isa/rv/fp.h"
-#include "isa/rv/step/step.h"
+#include "isa/block/execute.h"
+#include "isa/block/stops.h"
+#include "isa/block/store.h"
 
 enum { MAX_UNFOLDED_CYCLES = 1 << 30 }; // tl_bpred_fold
 
@@ -36,7 +34,7 @@ void tl_blocks_hand_over(tl_hart *h) {
 static tl_step step(tl_blocks *store) {
     tl_hart *h = store->hart;
     uint64_t pc = h->pc;
-    tl_step result = tl_step_one(h, store->pends);
+    tl_step result = store->isa->step(h, store->pends);
     tl_blocks_validate(store, pc & h->line_mask);
     tl_blocks_validate(store, (pc + 2) & h->line_mask);
     return result;
@@ -48,14 +46,14 @@ tl_stop tl_blocks_run(tl_hart *h) {
         tl_blocks_take_breaks(store);
     tl_fp_saved saved;
     tl_stop stop;
-    tl_fp_enter(h, &saved);
+    store->isa->enter(h, &saved);
     for (;;) {
         if (h->instret >= h->insn_limit) {
             stop = TL_STOP_LIMIT;
             break;
         }
         bool may_stop = h->run_vline == TL_NO_LINE && !store->must_step;
-        if (may_stop && (h->now >= h->horizon || (h->now >= h->access_until && !tl_step_run_is_private(h, h->pc)))) {
+        if (may_stop && (h->now >= h->horizon || (h->now >= h->access_until && !store->isa->is_run_private(h, h->pc)))) {
             stop = TL_STOP_HORIZON;
             break;
         }
@@ -100,6 +98,6 @@ tl_stop tl_blocks_run(tl_hart *h) {
         }
     }
     h->host_phase = TL_HOST_ELSEWHERE;
-    tl_fp_leave(h, &saved);
+    store->isa->leave(h, &saved);
     return stop;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Places where a block must not be executed as a whole: breakpoints and markers. A block is decoded
 // for the breakpoints of the hart.
-#ifndef TL_ISA_RV_BLOCK_STOPS_H
-#define TL_ISA_RV_BLOCK_STOPS_H
+#ifndef TL_ISA_BLOCK_STOPS_H
+#define TL_ISA_BLOCK_STOPS_H
 
-#include "isa/rv/block/block.h"
+#include "isa/block/block.h"
 
 static inline bool tl_blocks_has_break(const tl_blocks *store, uint64_t pc) {
     return pc == store->break_pc[0] || pc == store->break_pc[1] ||

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // One instruction of a block by its full body, and every way to leave a block before its end.
-#include "isa/rv/block/execute.h"
+#include "isa/block/execute.h"
 
-#include "isa/rv/block/fold.h"
-#include "isa/rv/block/stops.h"
-#include "isa/rv/exec.h"
+#include "isa/block/fold.h"
+#include "isa/block/stops.h"
 
 void tl_blocks_stop_with_trap(tl_blocks *store, uint64_t pc) {
     tl_hart *h = store->hart;
@@ -32,7 +31,7 @@ static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_
     note_run(h, block);
     if (k == block->n_insns)
         h->run_vline = TL_NO_LINE;
-    h->pc = block->pc + block->ops[k].offset;
+    h->pc = block->pc + block->offset[k];
     store->why = why;
 }
 
@@ -41,7 +40,7 @@ static void stop_before(tl_blocks *store, tl_block *block, uint32_t k, tl_block_
 // read or tl_blocks_abandon takes it back.
 static void stop_to_wait(tl_blocks *store, tl_block *block, uint32_t k) {
     tl_hart *h = store->hart;
-    h->pc = block->pc + block->ops[k].offset;
+    h->pc = block->pc + block->offset[k];
     store->why = TL_BLOCK_WAIT;
     if (k == 0) {
         *block->count -= 1;
@@ -86,7 +85,7 @@ tl_block *tl_blocks_resume(tl_blocks *store, uint32_t *ret_k) {
 }
 
 void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k) {
-    bool is_break = tl_blocks_has_break(store, block->pc + block->ops[k].offset);
+    bool is_break = tl_blocks_has_break(store, block->pc + block->offset[k]);
     // A marker is stepped, because the run has begun.
     stop_before(store, block, k, is_break ? TL_BLOCK_BREAK : TL_BLOCK_GO_ON);
 }
@@ -127,14 +126,14 @@ void tl_block_line_lost(tl_blocks *store, const tl_block *block) {
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     tl_hart *h = store->hart;
     const tl_op *op = &block->ops[k];
-    uint64_t pc = block->pc + op->offset;
+    uint64_t pc = block->pc + block->offset[k];
     uint64_t rest_cycles = block->cycles - block->before[k];
     uint64_t rest_insns = block->n_insns - k;
     h->now -= rest_cycles;
     h->instret -= rest_insns;
     store->under_way = block;
     store->under_way_k = k;
-    bool is_done = tl_exec_full[block->opc[k]](h, op, pc);
+    bool is_done = store->isa->execute[block->opc[k]](h, op, pc);
     store->under_way = NULL;
     if (TL_UNLIKELY(!is_done)) {
         if (h->trap_cause == TL_TRAP_NOT_YET) {
@@ -160,6 +159,6 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     h->now += rest_cycles;
     h->instret += rest_insns;
     if (TL_UNLIKELY(h->has_after))
-        tl_hart_retired(h); // it ended its block
+        store->isa->retired(h); // it ended its block
     return true;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Counts of blocks and the tallies; see fold.h.
-#include "isa/rv/block/fold.h"
+#include "isa/block/fold.h"
 
-#include "isa/rv/block/code.h"
+#include "isa/block/code.h"
 
 void tl_blocks_fold(tl_blocks *store) {
     uint64_t *tally = store->hart->tally;
@@ -25,11 +25,9 @@ void tl_blocks_fold(tl_blocks *store) {
 void tl_block_walk(const tl_blocks *store, const tl_block *block, uint32_t k, tl_scoreboard *ret_board) {
     tl_scoreboard_start(ret_board, &store->hart->config->pipeline, block->in);
     for (uint32_t i = 0, at = 0; i < k; i++) {
-        tl_decoded insn;
-        tl_pipe_insn pipe;
-        tl_decode(tl_code_bits(block->bytes, at, block->n_bytes), &insn);
-        tl_insn_pipe(&insn, &pipe);
-        tl_scoreboard_issue(ret_board, &pipe);
+        tl_block_insn insn;
+        store->isa->decode(tl_code_bits(store->isa, block->bytes, at, block->n_bytes), &insn);
+        tl_scoreboard_issue(ret_board, &insn.pipe);
         at += insn.len;
     }
 }
@@ -43,14 +41,12 @@ static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_
     tl_block_walk(store, block, k, &done);
     for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
         h->tally[tl_pipe_cause_cell[c]] += sign * (all.lost[c] - done.lost[c]);
-    uint64_t fetched_end = block->pc + block->ops[k].offset;
-    for (uint32_t i = k, at = block->ops[k].offset; i < block->n_insns; i++) {
-        tl_decoded insn;
-        tl_static_count counts[TL_MAX_STATIC];
-        tl_decode(tl_code_bits(block->bytes, at, block->n_bytes), &insn);
-        uint32_t n = tl_insn_static(&insn, counts);
-        for (uint32_t s = 0; s < n; s++)
-            h->tally[counts[s].cell] += sign * counts[s].amount;
+    uint64_t fetched_end = block->pc + block->offset[k];
+    for (uint32_t i = k, at = block->offset[k]; i < block->n_insns; i++) {
+        tl_block_insn insn;
+        store->isa->decode(tl_code_bits(store->isa, block->bytes, at, block->n_bytes), &insn);
+        for (uint32_t s = 0; s < insn.n_counts; s++)
+            h->tally[insn.counts[s].cell] += sign * insn.counts[s].amount;
         at += insn.len;
         if (i == k && is_fetched)
             fetched_end += insn.len;

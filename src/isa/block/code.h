@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Guest code as bytes of RAM. Decoding, entering and folding of blocks share these functions.
-#ifndef TL_ISA_RV_BLOCK_CODE_H
-#define TL_ISA_RV_BLOCK_CODE_H
+#ifndef TL_ISA_BLOCK_CODE_H
+#define TL_ISA_BLOCK_CODE_H
 
-#include "model/hart.h"
+#include "isa/block/row.h"
 
 // Returns how many fetch groups the bytes from .. end-1 touch.
 static inline uint32_t tl_fetch_groups(const tl_hart *h, uint64_t from, uint64_t end) {
@@ -22,9 +22,9 @@ static inline bool tl_code_straddles(const tl_hart *h, uint64_t pc, uint64_t pli
 }
 
 // The instruction at `at` of n bytes; the upper half is 0 when the instruction is short or cut off.
-static inline uint32_t tl_code_bits(const uint8_t *bytes, uint32_t at, uint32_t n) {
+static inline uint32_t tl_code_bits(const tl_block_isa *isa, const uint8_t *bytes, uint32_t at, uint32_t n) {
     uint32_t low = tl_code_half(bytes + at);
-    return (low & 3) == 3 && at + 4 <= n ? low | tl_code_half(bytes + at + 2) << 16 : low;
+    return ((low & 3) == 3 || !isa->has_short_insns) && at + 4 <= n ? low | tl_code_half(bytes + at + 2) << 16 : low;
 }
 
 #endif

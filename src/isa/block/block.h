@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Blocks as data. A block is one fetch run (model/engine.h), decoded from one entry point.
 // It holds operations in executable form, sums of all that is static, and links to its successors.
-// Functions on blocks stand in build.h, store.h, enter.h, execute.h, fold.h, stops.h, threaded.h
-// and run.h.
+// Functions on blocks stand in build.h, store.h, enter.h, execute.h, fold.h, stops.h and run.h.
+// row.h says what an instruction set brings. Its own folder has the threaded code.
 //
 // A block is decoded for the results in flight at its beginning (`in`), because they decide how
 // long its instructions wait. Therefore tl_block.cycles is a constant. tl_block.exit_pend is known,
@@ -12,10 +12,10 @@
 // line that ITLB and L1I hold. The memory system clears slots when code or mappings change. The
 // first fetch of a line afterwards compares the bytes of its blocks (tl_blocks_validate). Stale
 // blocks never match a slot again.
-#ifndef TL_ISA_RV_BLOCK_BLOCK_H
-#define TL_ISA_RV_BLOCK_BLOCK_H
+#ifndef TL_ISA_BLOCK_BLOCK_H
+#define TL_ISA_BLOCK_BLOCK_H
 
-#include "isa/rv/insn.h"
+#include "isa/block/row.h"
 #include "model/engine.h"
 
 typedef struct tl_block tl_block;
@@ -39,7 +39,7 @@ struct tl_block {
     bool is_straddling; // the first instruction reaches into a second line, pline2
     bool is_stale;
     bool is_private;         // accesses no data (tl_step_run_is_private)
-    bool has_fp;             // must not be entered while mstatus.FS is Off
+    bool has_fp;             // must not be entered while h->is_fp_off
     bool has_marker;         // some instruction is a marker, and hart->mark is set
     bool begins_with_marker; // is never entered
     // The view whose slots it was decoded for. A block belongs to one privilege mode.
@@ -54,6 +54,7 @@ struct tl_block {
     uint16_t n_bytes;
     uint32_t generation; // code_generation at which the bytes were last compared
     uint16_t *opc;       // per instruction
+    uint8_t *offset;     // per instruction: from pc; [n_insns] = bytes of all
     uint32_t *before;    // per instruction: pipe time before it; [n_insns] = cycles
     // Code as decoded, n_bytes. Two more bytes follow where a straddling instruction ended the run.
     uint8_t *bytes;
@@ -74,7 +75,8 @@ typedef struct tl_jump_cell {
 typedef struct tl_blocks tl_blocks;
 typedef enum tl_block_why { TL_BLOCK_GO_ON, TL_BLOCK_TRAP, TL_BLOCK_BREAK, TL_BLOCK_WAIT, TL_BLOCK_LATE } tl_block_why;
 
-typedef struct tl_blocks_type {                         // hooks of a front-end over blocks
+typedef struct tl_blocks_type { // hooks of a front-end over blocks
+    const tl_block_isa *isa;
     void (*prepare)(tl_blocks *store, tl_block *block); // makes a new block executable
     // Runs from hart->pc, or resumes the run that waits. Returns when a tl_block* function says
     // stop, which sets store->why.
@@ -92,6 +94,8 @@ struct tl_blocks {                                      // the store of one hart
     tl_block nowhere;                                   // matches no fetch slot
     tl_hart *hart;
     const tl_blocks_type *type;
+    const tl_block_isa *isa; // type->isa
+    uint64_t misaligned_pc;  // isa->misaligned_pc
     tl_pend_table *pends;
     tl_block_why why; // execution stopped; hart->pc says where
     bool must_step;   // with GO_ON: the next instruction is to be stepped

@@ -3,8 +3,8 @@
 // exceeds the L1I come here often. The block is known, so no search is needed. Rare cases go
 // through tl_blocks_enter before anything is counted. A block of the present generation shows that
 // all blocks of its first line were compared. The bucket of the second line is asked besides.
-#include "isa/rv/block/enter.h"
-#include "isa/rv/block/store.h"
+#include "isa/block/enter.h"
+#include "isa/block/store.h"
 
 TL_ALWAYS_INLINE bool look_up(tl_hart *h, const tl_fetch_slot *slot, uint64_t vaddr) {
     if (!tl_fetch_slot_shows(slot, vaddr))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The loop that every front-end over blocks shares.
-#ifndef TL_ISA_RV_BLOCK_RUN_H
-#define TL_ISA_RV_BLOCK_RUN_H
+#ifndef TL_ISA_BLOCK_RUN_H
+#define TL_ISA_BLOCK_RUN_H
 
-#include "isa/rv/block/block.h"
+#include "isa/block/block.h"
 
 // Serves as tl_engine_type.run of every front-end over blocks.
 tl_stop tl_blocks_run(tl_hart *h);

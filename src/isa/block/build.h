@@ -2,10 +2,10 @@
 // Building a block: guest code is decoded from one entry point to the end of its fetch run.
 // Static sums are made here, once: cycles, waits for results, counts.
 // The results in flight at its beginning are hart->pend.
-#ifndef TL_ISA_RV_BLOCK_BUILD_H
-#define TL_ISA_RV_BLOCK_BUILD_H
+#ifndef TL_ISA_BLOCK_BUILD_H
+#define TL_ISA_BLOCK_BUILD_H
 
-#include "isa/rv/block/block.h"
+#include "isa/block/block.h"
 
 // Returns a new block at pc, in its bucket and ready to run. pline and pline2 are its physical
 // lines; pline2 concerns blocks that straddle. Flushes the store when it is full.

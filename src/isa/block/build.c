@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Decoding one block; see build.h.
-#include "isa/rv/block/build.h"
+#include "isa/block/build.h"
 
 #include <assert.h>
 
-#include "isa/rv/block/code.h"
-#include "isa/rv/block/stops.h"
-#include "isa/rv/block/store.h"
-#include "isa/rv/marker.h"
+#include "isa/block/code.h"
+#include "isa/block/stops.h"
+#include "isa/block/store.h"
 
 enum { MAX_BLOCK_STATICS = 96 };
 
 typedef struct fetch_run { // as it is decoded
     uint8_t code[2 * 128 + 4];
-    tl_decoded insns[TL_MAX_BLOCK_INSNS];
+    tl_op ops[TL_MAX_BLOCK_INSNS];
+    uint16_t opc[TL_MAX_BLOCK_INSNS];
+    uint8_t offset[TL_MAX_BLOCK_INSNS + 1]; // from pc; [n_insns] = n_bytes
     // Pipe time before each instruction; [n_insns] is the time of all.
     uint32_t before[TL_MAX_BLOCK_INSNS + 1];
     tl_static_count statics[MAX_BLOCK_STATICS];
@@ -49,28 +50,31 @@ static void add_static(fetch_run *run, uint32_t cell, uint32_t amount) {
     run->statics[run->n_statics++] = (tl_static_count){.cell = (uint16_t)cell, .amount = amount};
 }
 
-static void decode_insn(const tl_hart *h, fetch_run *run, uint32_t bits) {
-    tl_decoded *insn = &run->insns[run->n_insns];
-    tl_decode(bits, insn);
+// Returns whether the run ends with the instruction.
+static bool decode_insn(const tl_blocks *store, fetch_run *run, uint32_t bits) {
+    const tl_hart *h = store->hart;
+    tl_block_insn insn;
+    store->isa->decode(bits, &insn);
+    run->ops[run->n_insns] = insn.op;
+    run->opc[run->n_insns] = insn.opc;
+    run->offset[run->n_insns] = (uint8_t)run->n_bytes;
     run->before[run->n_insns] = (uint32_t)run->board.time;
-    run->has_fp |= h->is_privileged && tl_insn_is_fp(insn);
-    run->is_private &= tl_insn_is_private(insn);
-    if (TL_UNLIKELY(h->mark != NULL) && tl_insn_is_marker(insn)) {
+    run->has_fp |= h->is_privileged && insn.is_fp;
+    run->is_private &= insn.is_private;
+    if (TL_UNLIKELY(h->mark != NULL) && insn.is_marker) {
         run->has_marker = true;
         run->begins_with_marker |= run->n_insns == 0;
     }
-    tl_pipe_insn pipe;
-    tl_insn_pipe(insn, &pipe);
-    tl_scoreboard_issue(&run->board, &pipe);
-    tl_static_count counts[TL_MAX_STATIC];
-    uint32_t n = tl_insn_static(insn, counts);
-    for (uint32_t i = 0; i < n; i++)
-        add_static(run, counts[i].cell, counts[i].amount);
-    run->n_bytes += insn->len;
+    tl_scoreboard_issue(&run->board, &insn.pipe);
+    for (uint32_t i = 0; i < insn.n_counts; i++)
+        add_static(run, insn.counts[i].cell, insn.counts[i].amount);
+    run->n_bytes += insn.len;
     run->n_insns += 1;
+    return insn.ends_run;
 }
 
-static void decode_run(const tl_hart *h, uint64_t pc, uint64_t pline, uint64_t pline2, fetch_run *run) {
+static void decode_run(const tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2, fetch_run *run) {
+    const tl_hart *h = store->hart;
     run->is_straddling = tl_code_straddles(h, pc, pline);
     run->is_private = true;
     run->n_insns = run->n_statics = run->n_bytes = run->n_deciding = 0;
@@ -78,15 +82,15 @@ static void decode_run(const tl_hart *h, uint64_t pc, uint64_t pline, uint64_t p
     uint32_t n_code = copy_code(h, pc, pline, pline2, run);
     tl_scoreboard_start(&run->board, &h->config->pipeline, h->pend);
     while (run->n_bytes + 2 <= n_code && run->n_insns < TL_MAX_BLOCK_INSNS) {
-        if ((tl_code_half(run->code + run->n_bytes) & 3) == 3 && run->n_bytes + 4 > n_code) {
+        if (store->isa->has_short_insns && (tl_code_half(run->code + run->n_bytes) & 3) == 3 && run->n_bytes + 4 > n_code) {
             run->n_deciding = 2;
             break; // straddles: a run of its own
         }
-        decode_insn(h, run, tl_code_bits(run->code, run->n_bytes, n_code));
-        if (tl_insn_ends_run(&run->insns[run->n_insns - 1]))
+        if (decode_insn(store, run, tl_code_bits(store->isa, run->code, run->n_bytes, n_code)))
             break;
     }
     run->before[run->n_insns] = (uint32_t)run->board.time;
+    run->offset[run->n_insns] = (uint8_t)run->n_bytes;
     for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
         add_static(run, tl_pipe_cause_cell[c], run->board.lost[c]);
     uint32_t look_ups = run->is_straddling ? 2 : 1;
@@ -107,8 +111,8 @@ static void *take(tl_blocks *store, size_t size_bytes) {
 static tl_block *place(tl_blocks *store, const fetch_run *run, uint64_t pc, uint64_t pline, uint64_t pline2) {
     const tl_hart *h = store->hart;
     uint32_t n = run->n_insns, n_bytes = run->n_bytes + run->n_deciding;
-    size_t need = sizeof(tl_block) + (n + 1) * sizeof(tl_op) + n * sizeof(uint16_t) + (n + 1) * sizeof(uint32_t) + n_bytes +
-                  run->n_statics * sizeof(tl_static_count) + 64;
+    size_t need = sizeof(tl_block) + (n + 1) * sizeof(tl_op) + n * sizeof(uint16_t) + (n + 1) * (sizeof(uint32_t) + sizeof(uint8_t)) +
+                  n_bytes + run->n_statics * sizeof(tl_static_count) + 64;
     if (store->used_bytes + need > store->memory_bytes || store->n_blocks == TL_MAX_BLOCKS)
         tl_blocks_flush(store);
     tl_block *block = take(store, sizeof *block);
@@ -139,31 +143,24 @@ static tl_block *place(tl_blocks *store, const fetch_run *run, uint64_t pc, uint
         .n_bytes = (uint16_t)n_bytes,
         .generation = h->code_generation,
         .opc = take(store, n * sizeof(uint16_t)),
+        .offset = take(store, n + 1),
         .before = take(store, (n + 1) * sizeof(uint32_t)),
         .bytes = take(store, n_bytes),
     };
     memcpy(block->statics, run->statics, run->n_statics * sizeof *run->statics);
+    memcpy(block->ops, run->ops, n * sizeof *run->ops);
+    block->ops[n] = (tl_op){.handler = NULL};
+    memcpy(block->opc, run->opc, n * sizeof *run->opc);
+    memcpy(block->offset, run->offset, n + 1);
     memcpy(block->before, run->before, (n + 1) * sizeof *run->before);
     memcpy(block->bytes, run->code, n_bytes);
     return block;
 }
 
-static void fill_ops(tl_block *block, const tl_decoded *insns) {
-    uint32_t offset = 0;
-    for (uint32_t k = 0; k < block->n_insns; k++) {
-        tl_op_from_decoded(&insns[k], &block->ops[k]);
-        block->ops[k].offset = (uint8_t)offset;
-        block->opc[k] = insns[k].opc;
-        offset += insns[k].len;
-    }
-    block->ops[block->n_insns] = (tl_op){.offset = (uint8_t)offset};
-}
-
 tl_block *tl_blocks_build(tl_blocks *store, uint64_t pc, uint64_t pline, uint64_t pline2) {
     fetch_run run;
-    decode_run(store->hart, pc, pline, pline2, &run);
+    decode_run(store, pc, pline, pline2, &run);
     tl_block *block = place(store, &run, pc, pline, pline2);
-    fill_ops(block, run.insns);
     store->type->prepare(store, block);
     uint32_t bucket = tl_blocks_bucket(block->vline);
     block->next_on_line = store->buckets[bucket];

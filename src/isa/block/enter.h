@@ -2,10 +2,10 @@
 // Entering a block: look-ups of its lines, then a search for the valid block. Each function returns
 // the block that runs next. NULL: stop; store->why gives the reason, hart->pc the place. Threaded
 // and translated code enter in line where a fetch slot proves the block.
-#ifndef TL_ISA_RV_BLOCK_ENTER_H
-#define TL_ISA_RV_BLOCK_ENTER_H
+#ifndef TL_ISA_BLOCK_ENTER_H
+#define TL_ISA_BLOCK_ENTER_H
 
-#include "isa/rv/block/block.h"
+#include "isa/block/block.h"
 
 // Begins a fetch run at pc with hart->pend in flight. Does the look-ups of one or two lines. Finds
 // or builds the block, and tries `guess` first.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The way into a block; see enter.h.
-#include "isa/rv/block/enter.h"
+#include "isa/block/enter.h"
 
-#include "isa/rv/block/code.h"
-#include "isa/rv/block/execute.h"
-#include "isa/rv/block/stops.h"
-#include "isa/rv/block/store.h"
-#include "isa/rv/step/step.h"
+#include "isa/block/code.h"
+#include "isa/block/execute.h"
+#include "isa/block/stops.h"
+#include "isa/block/store.h"
 
 // One line look-up at the start of a run.
 static bool look_up(tl_blocks *store, uint64_t vaddr, uint64_t *ret_pline) {
@@ -31,7 +30,7 @@ static bool may_access(const tl_blocks *store, uint64_t pc, const tl_block *gues
     tl_hart *h = store->hart;
     if (tl_fetch_slot_of(h, pc)->key == guess->enter_key && guess->pc == pc && guess->generation == h->code_generation)
         return !guess->is_private;
-    return !tl_step_run_is_private(h, pc);
+    return !store->isa->is_run_private(h, pc);
 }
 
 tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
@@ -46,6 +45,12 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
     bool is_late = h->now >= h->ahead_horizon || (h->now >= h->fast_horizon && may_access(store, pc, guess));
     if (is_late || TL_UNLIKELY(tl_blocks_has_break(store, pc))) {
         store->why = !is_late ? TL_BLOCK_BREAK : h->now >= h->ahead_horizon ? TL_BLOCK_GO_ON : TL_BLOCK_LATE;
+        h->pc = pc;
+        return NULL;
+    }
+    if (TL_UNLIKELY((pc & store->misaligned_pc) != 0)) { // it is stepped, and traps
+        store->why = TL_BLOCK_GO_ON;
+        store->must_step = true;
         h->pc = pc;
         return NULL;
     }
@@ -103,7 +108,7 @@ tl_block *tl_blocks_enter_found(tl_blocks *store, uint64_t pc, uint64_t pline, u
         h->pc = pc;
         return NULL;
     }
-    if (TL_UNLIKELY((block->has_fp && tl_rv(h)->is_fp_off) || block->begins_with_marker)) {
+    if (TL_UNLIKELY((block->has_fp && h->is_fp_off) || block->begins_with_marker)) {
         store->why = TL_BLOCK_GO_ON;
         store->must_step = true;
         h->pc = pc;

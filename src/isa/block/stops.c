@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Places where a block must not be executed as a whole: breakpoints and markers.
-#include "isa/rv/block/stops.h"
+#include "isa/block/stops.h"
 
-#include "isa/rv/block/code.h"
-#include "isa/rv/block/store.h"
-#include "isa/rv/marker.h"
+#include "isa/block/code.h"
+#include "isa/block/store.h"
 
 bool tl_blocks_stops_at(const tl_blocks *store, const tl_block *block, uint32_t k) {
-    uint32_t at = block->ops[k].offset;
+    uint32_t at = block->offset[k];
     if (tl_blocks_has_break(store, block->pc + at))
         return true;
     if (TL_LIKELY(!block->has_marker))
         return false;
-    tl_decoded insn;
-    tl_decode(tl_code_bits(block->bytes, at, block->n_bytes), &insn);
-    return tl_insn_is_marker(&insn);
+    tl_block_insn insn;
+    store->isa->decode(tl_code_bits(store->isa, block->bytes, at, block->n_bytes), &insn);
+    return insn.is_marker;
 }
 
 void tl_blocks_take_breaks(tl_blocks *store) {

@@ -2,10 +2,10 @@
 // Counts and tallies. A block counts its executions only. Folding multiplies the counts out into
 // the tallies before they are read. A block is counted as a whole when it begins. Where it stops
 // before its end, the rest is taken back out of the tallies.
-#ifndef TL_ISA_RV_BLOCK_FOLD_H
-#define TL_ISA_RV_BLOCK_FOLD_H
+#ifndef TL_ISA_BLOCK_FOLD_H
+#define TL_ISA_BLOCK_FOLD_H
 
-#include "isa/rv/block/block.h"
+#include "isa/block/block.h"
 
 void tl_blocks_fold(tl_blocks *store); // adds counts to the tallies
 // Makes the tallies exact for this moment, in the middle of an instruction, too.

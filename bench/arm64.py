@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures engine interp on AArch64 programs beside the same sources for RISC-V, and beside QEMU's cache plugin.
+
+  bench/arm64.py [--quick] [NAME...]
+
+Columns are millions of guest instructions per second of wall time, and seconds:
+arm64       tally, AArch64 build, everything counted
+riscv64     tally, RISC-V build, everything counted
+plugin      qemu-aarch64 with QEMU's own cache plugin: caches only
+All have the caches of bench/run.py. The tools take turns, and the fastest run of each counts.
+"""
+import argparse
+import json
+import math
+import os
+import shlex
+import statistics
+import sys
+import tempfile
+
+import run as bench
+
+CACHES = [*bench.GEOMETRY, f"--L2={bench.L2[0]},{bench.L2[1]},{bench.L2[2]}"]
+LRU = [word for cache in ("l1i", "l1d", "l2") for word in ("--set", f"{cache}.replacement=lru")]
+TOOLS = ("arm64", "riscv64", "plugin")
+
+
+def command(options, scratch, tool, program, arguments):
+    target = "riscv64" if tool == "riscv64" else "arm64"
+    guest = os.path.join(os.path.abspath(options.workloads), target, program)
+    if tool == "plugin":
+        plugin = os.path.join(os.path.abspath(options.workloads), "plugin", "libcache.so")
+        return ["qemu-aarch64", "-plugin", f"{plugin},{bench.PLUGIN_OPTIONS}", "-d", "plugin", "-D", os.path.join(scratch, "plugin.log"), guest] + arguments
+    return [options.tally, "stat", "-j", "-o", os.path.join(scratch, "tally.json"), "--engine", "interp", *CACHES, *LRU, "--", guest] + arguments
+
+
+def measure(options, scratch, tool, program, arguments):
+    """Seconds, and instructions where the tool counts them."""
+    paths = [os.path.join(scratch, name) for name in ("stdout", "stderr")]
+    wall_s, _ = bench.run(command(options, scratch, tool, program, arguments), *paths)
+    return wall_s, 0 if tool == "plugin" else bench.tally_instructions(os.path.join(scratch, "tally.json")), bench.digest(paths[0])
+
+
+def rows_of(path, is_quick):
+    here = os.path.dirname(os.path.abspath(path))
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            cells = [cell.strip() for cell in line.split("|")]
+            if len(cells) > 3 and not line.startswith("#"):
+                yield cells[0], cells[1], cells[2 if is_quick else 3].replace("{here}", here)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the work")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tally", default=os.path.join(bench.TOP, "build", "tally"))
+    parser.add_argument("--workloads", default=os.path.join(bench.TOP, "bench", "out"))
+    parser.add_argument("--json", help="write the numbers there, too")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    results = {}
+    print(f"{'':10} {'arm64':>7} {'riscv64':>8} {'plugin':>7}   arm64/riscv64   arm64/plugin   seconds of arm64, riscv64")
+    for name, program, text in rows_of(os.path.join(bench.HERE, "workloads", "workloads.txt"), options.quick):
+        if options.names and name not in options.names:
+            continue
+        arguments = shlex.split(text.replace("{input}", os.path.join(os.path.abspath(options.workloads), "input")))
+        best, instructions, outputs = dict.fromkeys(TOOLS, math.inf), {}, set()
+        with tempfile.TemporaryDirectory() as scratch:
+            for _ in range(options.rounds):
+                for tool in TOOLS:
+                    wall_s, instructions[tool], output = measure(options, scratch, tool, program, arguments)
+                    best[tool] = min(best[tool], wall_s)
+                    outputs.add(output)
+        if len(outputs) != 1:
+            raise bench.Failure(f"{name} prints different things")
+        instructions["plugin"] = instructions["arm64"]
+        mips = {tool: instructions[tool] / best[tool] / 1e6 for tool in TOOLS}
+        results[name] = mips
+        print(f"{name:10} {mips['arm64']:7.1f} {mips['riscv64']:8.1f} {mips['plugin']:7.1f} {mips['arm64'] / mips['riscv64']:15.2f}"
+              f" {mips['arm64'] / mips['plugin']:14.2f}   {best['arm64']:.2f} {best['riscv64']:.2f}", flush=True)
+    means = {tool: statistics.geometric_mean([mips[tool] for mips in results.values()]) for tool in TOOLS}
+    print(f"{'mean':10} {means['arm64']:7.1f} {means['riscv64']:8.1f} {means['plugin']:7.1f} {means['arm64'] / means['riscv64']:15.2f}"
+          f" {means['arm64'] / means['plugin']:14.2f}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as out:
+            json.dump({"mips": results, "mean": means}, out, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except bench.Failure as failure:
+        sys.exit(f"arm64.py: {failure}")

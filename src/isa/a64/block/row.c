@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The row of A64 for blocks.
+#include "isa/a64/block/row.h"
+
+#include "isa/a64/block/float.h"
+#include "isa/a64/insn.h"
+#include "isa/a64/step/step.h"
+
+static void decode(uint32_t bits, tl_block_insn *ret_insn) {
+    tl_a64_decoded insn;
+    tl_a64_decode(bits, &insn);
+    ret_insn->opc = insn.opc;
+    ret_insn->len = 4;
+    ret_insn->ends_run = tl_a64_ends_run(&insn);
+    ret_insn->is_fp = tl_a64_is_fp(&insn);
+    ret_insn->is_private = tl_a64_is_private(&insn);
+    ret_insn->is_marker = false;
+    tl_a64_pipe(&insn, &ret_insn->pipe);
+    ret_insn->n_counts = tl_a64_static_counts(&insn, ret_insn->counts);
+    ret_insn->op = (tl_op){.handler = NULL};
+    tl_a64_op_from_decoded(&insn, &ret_insn->op);
+}
+
+static tl_step step(tl_hart *h, tl_pend_table *pends) {
+    tl_a64_fp_harvest(h);
+    return tl_a64_step_one(h, pends);
+}
+
+const tl_block_isa tl_a64_block_isa = {
+    .misaligned_pc = 3,
+    .execute = tl_a64_exec_full,
+    .decode = decode,
+    .is_run_private = tl_a64_run_is_private,
+    .step = step,
+    .retired = tl_a64_retired,
+    .enter = tl_a64_fp_enter,
+    .leave = tl_a64_fp_leave,
+};
