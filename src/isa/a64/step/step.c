@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The stepping front-end. Instructions are aligned words, so a fetch run stays in one line. It is
-// written to be read beside docs/model.md; speed is no concern.
+// written to be read beside docs/model.md. A word is decoded once while its place in a table of
+// words lasts; what a word means rests on nothing else, so the table is never invalid.
 #include "isa/a64/step/step.h"
 
 #include "isa/a64/exec.h"
@@ -8,11 +9,37 @@
 #include "isa/a64/regime.h"
 #include "model/stepping.h"
 
-enum { INSN_BYTES = 4, LINK = 30 };
+enum { INSN_BYTES = 4, LINK = 30, WORDS_LOG2 = 12 };
+
+typedef struct word { // an instruction, and all that follows from its bits
+    tl_a64_decoded insn;
+    tl_a64_op op;
+    tl_pipe_insn pipe;
+    tl_static_count counts[TL_A64_MAX_STATIC];
+    uint32_t n_counts;
+    bool is_known, is_private, ends_run, is_fp, has_access;
+} word;
 
 typedef struct step_engine {
     tl_pend_table *pends;
+    word words[1 << WORDS_LOG2];
 } step_engine;
+
+static const word *decoded(step_engine *engine, uint32_t bits) {
+    word *w = &engine->words[bits * UINT32_C(0x9e3779b1) >> (32 - WORDS_LOG2)];
+    if (TL_LIKELY(w->is_known && w->insn.raw == bits))
+        return w;
+    *w = (word){.is_known = true};
+    tl_a64_decode(bits, &w->insn);
+    tl_a64_op_from_decoded(&w->insn, &w->op);
+    tl_a64_pipe(&w->insn, &w->pipe);
+    w->n_counts = tl_a64_static_counts(&w->insn, w->counts);
+    w->is_private = tl_a64_is_private(&w->insn);
+    w->ends_run = tl_a64_ends_run(&w->insn);
+    w->is_fp = tl_a64_is_fp(&w->insn);
+    w->has_access = tl_a64_accesses_of(&w->insn).bytes != 0;
+    return w;
+}
 
 static uint32_t word_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
     uint32_t bits;
@@ -21,16 +48,15 @@ static uint32_t word_at(const tl_hart *h, uint64_t pline, uint64_t vaddr) {
 }
 
 // Whether the fetch run that begins at pc accesses no data, and its look-up cannot miss.
-static bool is_run_private(tl_hart *h, uint64_t pc) {
+static bool is_run_private(tl_hart *h, step_engine *engine, uint64_t pc) {
     uint64_t pline;
     if ((pc & (INSN_BYTES - 1)) != 0 || !tl_fetch_find(h, pc, &pline))
         return false;
     for (uint64_t at = pc; (at & h->line_mask) == (pc & h->line_mask); at += INSN_BYTES) {
-        tl_a64_decoded insn;
-        tl_a64_decode(word_at(h, pline, at), &insn);
-        if (!tl_a64_is_private(&insn))
+        const word *w = decoded(engine, word_at(h, pline, at));
+        if (!w->is_private)
             return false;
-        if (tl_a64_ends_run(&insn))
+        if (w->ends_run)
             return true;
     }
     return true;
@@ -54,14 +80,6 @@ static bool fetch(tl_hart *h, uint64_t pc, bool is_first, uint32_t *ret_bits) {
     return true;
 }
 
-static void retire(tl_hart *h, const tl_a64_decoded *insn, tl_pend_table *pends, uint64_t lost_cycles) {
-    tl_pipe_insn pipe;
-    tl_a64_pipe(insn, &pipe);
-    tl_static_count counts[TL_A64_MAX_STATIC];
-    const uint32_t n = tl_a64_static_counts(insn, counts);
-    tl_step_retire(h, &pipe, counts, n, pends, lost_cycles);
-}
-
 // Executes an unconditional branch: returns where to, and the cycles lost.
 static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op, uint64_t pc, uint64_t *ret_lost_cycles) {
     const bool is_call = insn->opc == TL_A64_OPC_bl || insn->opc == TL_A64_OPC_blr;
@@ -81,14 +99,14 @@ static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op
 }
 
 // D1.13.1: what is wrong with the instruction before it does anything. false: a trap is recorded.
-static bool may_execute(tl_hart *h, const tl_a64_decoded *insn, const tl_a64_op *op) {
+static bool may_execute(tl_hart *h, const word *w) {
     const tl_a64_system *sys = &tl_a64(h)->sys;
     if (TL_UNLIKELY(sys->is_illegal))
         return tl_trap(h, TL_A64_CAUSE_TRAPPED, tl_a64_trapped(TL_A64_EL1, tl_a64_syndrome(TL_A64_EC_ILLEGAL_STATE, 0)));
-    if (TL_UNLIKELY(sys->fp_trap_el != 0 && tl_a64_is_fp(insn)))
+    if (TL_UNLIKELY(sys->fp_trap_el != 0 && w->is_fp))
         return tl_a64_trap_fp(h);
-    const bool is_sp_misaligned = op->rn == TL_A64_SP && (tl_a64(h)->x[TL_A64_SP] & 15) != 0;
-    if (TL_UNLIKELY(sys->checks_sp && is_sp_misaligned && tl_a64_accesses_of(insn).n != 0))
+    const bool is_sp_misaligned = w->op.rn == TL_A64_SP && (tl_a64(h)->x[TL_A64_SP] & 15) != 0;
+    if (TL_UNLIKELY(sys->checks_sp && is_sp_misaligned && w->has_access))
         return tl_trap(h, TL_A64_CAUSE_SP_MISALIGNED, tl_a64(h)->x[TL_A64_SP]);
     return true;
 }
@@ -101,7 +119,7 @@ static void after(tl_hart *h) {
         tl_a64_el_changed(h, old_el);
 }
 
-static tl_step step_one(tl_hart *h, tl_pend_table *pends) {
+static tl_step step_one(tl_hart *h, step_engine *engine) {
     const uint64_t pc = h->pc;
     if (tl_step_is_at_break(h, pc))
         return TL_STEP_BREAK;
@@ -111,35 +129,33 @@ static tl_step step_one(tl_hart *h, tl_pend_table *pends) {
     if (!fetch(h, pc, is_first, &bits))
         return tl_step_refused(h, is_first, &before);
 
-    tl_a64_decoded insn;
-    tl_a64_op op = {0};
-    tl_a64_decode(bits, &insn);
-    tl_a64_op_from_decoded(&insn, &op);
-    if (!may_execute(h, &insn, &op))
+    const word *w = decoded(engine, bits);
+    const tl_a64_decoded *insn = &w->insn;
+    if (!may_execute(h, w))
         return tl_step_refused(h, is_first, &before);
     uint64_t next_pc = pc + INSN_BYTES, lost_cycles = 0;
-    const uint8_t cls = tl_a64_rows[insn.opc].cls;
+    const uint8_t cls = tl_a64_rows[insn->opc].cls;
     if (cls == TL_CLASS_JAL || cls == TL_CLASS_JALR) {
-        next_pc = jump(h, &insn, &op, pc, &lost_cycles);
-    } else if (tl_a64_taken[insn.opc]) {
-        const bool is_taken = tl_a64_taken[insn.opc](h, &op);
-        const uint64_t target = pc + (uint64_t)(int64_t)insn.imm;
+        next_pc = jump(h, insn, &w->op, pc, &lost_cycles);
+    } else if (tl_a64_taken[insn->opc]) {
+        const bool is_taken = tl_a64_taken[insn->opc](h, &w->op);
+        const uint64_t target = pc + (uint64_t)(int64_t)insn->imm;
         lost_cycles = tl_bpred_branch(&h->bp, h->tally, pc, target, is_taken);
         next_pc = is_taken ? target : next_pc;
-    } else if (!tl_a64_exec_full[insn.opc](h, &op, pc)) {
+    } else if (!tl_a64_exec_full[insn->opc](h, &w->op, pc)) {
         return tl_step_refused(h, is_first, &before);
     } else if (h->changes_priv) {
         next_pc = h->pc;
     }
 
-    retire(h, &insn, pends, lost_cycles);
+    tl_step_retire(h, &w->pipe, w->counts, w->n_counts, engine->pends, lost_cycles);
     h->pc = next_pc;
     h->skip_break = false;
     if (TL_UNLIKELY(h->has_after))
         after(h);
     if (TL_UNLIKELY(h->has_slow_watch))
         (void)tl_hart_poll(h);
-    if (tl_a64_ends_run(&insn) || (next_pc & h->line_mask) != h->run_vline)
+    if (w->ends_run || (next_pc & h->line_mask) != h->run_vline)
         h->run_vline = TL_NO_LINE;
     return TL_STEP_RETIRED;
 }
@@ -168,11 +184,11 @@ static tl_stop run(tl_hart *h) {
             break;
         }
         const bool is_between = h->run_vline == TL_NO_LINE;
-        if (is_between && (h->now >= h->horizon || (h->now >= h->access_until && !is_run_private(h, h->pc)))) {
+        if (is_between && (h->now >= h->horizon || (h->now >= h->access_until && !is_run_private(h, engine, h->pc)))) {
             stop = TL_STOP_HORIZON;
             break;
         }
-        const tl_step result = step_one(h, engine->pends);
+        const tl_step result = step_one(h, engine);
         if (result != TL_STEP_RETIRED) {
             stop = tl_step_stop(result);
             break;
