@@ -24,7 +24,7 @@ const cli_verb_row cli_verbs[N_VERBS] = {
             .usage = "[OPTION...] [--bios FILE] --kernel IMAGE | --bios FILE",
             .summary = "boot firmware and a kernel; the terminal is the machine's serial port",
             .description =
-                "Starts OpenSBI, or the firmware of --bios, and the kernel IMAGE on a simulated board: a RISC-V virt board with a serial port, "
+                "Starts firmware and the kernel IMAGE on a simulated board: a RISC-V or Arm virt board with a serial port, "
                 "a disk if --disk names one, and the machine's harts. Nothing is emulated for the guest: firmware and kernel run instruction "
                 "by instruction, and everything is counted. With --bios and no kernel, firmware such as U-Boot finds what to run by itself. On a terminal, Ctrl-A x ends the run and Ctrl-A h helps; all else is the "
                 "guest's. Counts are printed when asked for, by --stat or any option that says what or how to print; otherwise one line "
@@ -318,7 +318,7 @@ const cli_option cli_option_rows[] = {
 
     {B, OPT_KERNEL, 0, "kernel", "FILE", BOARD, "The kernel: an Image or an ELF file, put at RAM + 2 MiB.", "@files"},
     {B, OPT_BIOS, 0, "bios", "FILE", BOARD,
-     "The firmware: an ELF file, or raw bytes put at the start of RAM. Default: fw_jump of OpenSBI, as Debian's package opensbi installs it.",
+     "The firmware: an ELF file, or raw bytes put at the start of RAM. Default: fw_jump of OpenSBI, as Debian's package opensbi installs it; on an AArch64 machine the board's own firmware.",
      "@files"},
     {B, OPT_INITRD, 0, "initrd", "FILE", BOARD, "The initial file system, given to the kernel.", "@files"},
     {B, OPT_COMMAND_LINE, 0, "append", "STRING", BOARD, "Command line of the kernel.", NULL},

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Fetches what Debian 13 (trixie) has for riscv64: its stock kernel, busybox, and a root folder with
-# a shell, the core utilities and Python. apt and dpkg of this host are asked with folders of their
+# a shell, the core utilities and Python. Or kernel and busybox of Debian 12 (bookworm) for arm64. apt and dpkg of this host are asked with folders of their
 # own: its package lists, its configuration and what is installed stay as they are.
 #
-#   guest/debian/fetch.sh [OUT]     default: $XDG_CACHE_HOME/tally/debian, usually ~/.cache/tally/debian
+#   guest/debian/fetch.sh [OUT]             default: $XDG_CACHE_HOME/tally/debian, usually ~/.cache/tally/debian
+#   guest/debian/fetch.sh --arm64 [OUT]     Image, initramfs.cpio and versions; default: ~/.cache/tally/debian-arm64
 #
 #   OUT/Image            the kernel, as its package has it
 #   OUT/initramfs.cpio   busybox, the kernel's virtio modules, and init.sh
@@ -18,16 +19,17 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+arch=riscv64 suffix='' suite=trixie
+if [ "${1-}" = --arm64 ]; then arch=arm64 suffix=-arm64 suite=bookworm; shift; fi
 if [ $# -gt 1 ]; then
-    echo "usage: guest/debian/fetch.sh [OUT]" >&2
+    echo "usage: guest/debian/fetch.sh [--arm64] [OUT]" >&2
     exit 2
 fi
-out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/tally/debian}
+out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/tally/debian$suffix}
 # The mirror that this host's own packages come from: the first one that is not for security
 # updates.
 MIRROR=${MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null | sed '/security/d;q')}
 KEYRING=${KEYRING:-/usr/share/keyrings/debian-archive-keyring.gpg}
-suite=trixie
 root="base-files dash bash coreutils sed grep gawk findutils python3"
 
 fail() {
@@ -53,10 +55,10 @@ rm -f "$out/.stamp"
 apt=$out/cache/apt
 mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/empty"
 : >"$apt/status"
-echo "deb [arch=riscv64 signed-by=$KEYRING] $MIRROR $suite main" >"$apt/sources.list"
+echo "deb [arch=$arch signed-by=$KEYRING] $MIRROR $suite main" >"$apt/sources.list"
 cat >"$apt/apt.conf" <<EOF
-APT::Architecture "riscv64";
-APT::Architectures { "riscv64"; };
+APT::Architecture "$arch";
+APT::Architectures { "$arch"; };
 APT::Install-Recommends "false";
 APT::Sandbox::User "";
 Acquire::Languages "none";
@@ -77,13 +79,13 @@ Dir::Log "$apt";
 EOF
 export APT_CONFIG="$apt/apt.conf" LC_ALL=C
 started=$(date +%s)
-apt-get -q update >"$apt/log" 2>&1 9>&- || { tail -n 5 "$apt/log" >&2; fail "$MIRROR has no lists of $suite for riscv64, or is not reachable; all of it is in $apt/log"; }
+apt-get -q update >"$apt/log" 2>&1 9>&- || { tail -n 5 "$apt/log" >&2; fail "$MIRROR has no lists of $suite for $arch, or is not reachable; all of it is in $apt/log"; }
 
 fetch() { # NAME PACKAGE...: with all they depend on; their files are in cache/apt/NAME.list
     name=$1
     shift
     apt-get -q -s install "$@" >"$apt/$name.plan" 2>>"$apt/log" 9>&- ||
-        { tail -n 5 "$apt/log" >&2; fail "$suite cannot install $* for riscv64; see $apt/log"; }
+        { tail -n 5 "$apt/log" >&2; fail "$suite cannot install $* for $arch; see $apt/log"; }
     apt-get -q -y --download-only install "$@" >>"$apt/log" 2>&1 9>&- ||
         { tail -n 5 "$apt/log" >&2; fail "a package could not be fetched from $MIRROR; see $apt/log"; }
     sed -n 's/^Inst \([^ ]*\) (\([^ ]*\) [^][]*\[\([a-z0-9]*\)\].*/\1_\2_\3.deb/p' "$apt/$name.plan" | sed 's/:/%3a/g' | sort >"$apt/$name.list"
@@ -97,8 +99,8 @@ unpack() { # FOLDER LIST
 
 # The kernel's package alone: what its dependencies would set up is initramfs-tools' and the boot
 # loader's.
-image=$(apt-cache depends linux-image-riscv64 2>>"$apt/log" | sed -n 's/^ *Depends: \(linux-image-.*\)/\1/p' | head -n 1)
-[ -n "$image" ] || fail "$suite has no linux-image-riscv64"
+image=$(apt-cache depends "linux-image-$arch" 2>>"$apt/log" | sed -n 's/^ *Depends: \(linux-image-.*\)/\1/p' | head -n 1)
+[ -n "$image" ] || fail "$suite has no linux-image-$arch"
 mkdir -p "$apt/system"
 (cd "$apt/archives" && apt-get -q download "$image" busybox-static >>"$apt/log" 2>&1 9>&-) ||
     { tail -n 5 "$apt/log" >&2; fail "kernel or busybox could not be fetched from $MIRROR; see $apt/log"; }
@@ -106,16 +108,27 @@ mkdir -p "$apt/system"
 rm -rf "$apt/system"
 mkdir "$apt/system"
 unpack "$apt/system" "$apt/system.list"
-cp "$apt/system/boot/vmlinux-"* "$out/Image"
+cp "$apt/system/boot/vmlinu"?-* "$out/Image"
 
-set -- /init="$here/init.sh" /bin/busybox="$apt/system/usr/bin/busybox"
+busybox=$apt/system/usr/bin/busybox
+[ -e "$busybox" ] || busybox=$apt/system/bin/busybox # before /bin was a link
+set -- /init="$here/init.sh" /bin/busybox="$busybox"
 for module in virtio virtio_ring virtio_mmio virtio_blk; do
-    file=$(find "$apt/system" -name "$module.ko.xz" | head -n 1)
+    file=$(find "$apt/system" -name "$module.ko" -o -name "$module.ko.xz" | head -n 1)
     [ -n "$file" ] || continue # it is in the kernel
-    xz -dc "$file" >"$apt/$module.ko"
+    case $file in *.xz) xz -dc "$file" ;; *) cat "$file" ;; esac >"$apt/$module.ko"
     set -- "$@" "/lib/$module.ko=$apt/$module.ko"
 done
 CROSS=none- "$here/../linux/pack" "$out/initramfs.cpio" "$@"
+
+finish() { # LIST...
+    (cd "$apt" && cat "$@") | sort -u | sed "s/_$arch\.deb\$//; s/_all\.deb\$//; s/%3a/:/; s/_/ /" >"$out/versions"
+    rm -rf "$apt/system"
+    echo "$stamp" >"$out/.stamp"
+    echo "fetched $(wc -l <"$out/versions") packages of Debian $suite in $(($(date +%s) - started)) s: $out"
+    exit 0
+}
+[ $arch = riscv64 ] || finish system.list
 
 # shellcheck disable=SC2086 # a list of words
 fetch root $root
@@ -135,7 +148,4 @@ rm -rf "$out/pfm"
 mkdir "$out/pfm"
 unpack "$out/pfm" "$apt/pfm.list"
 
-cat "$apt/system.list" "$apt/root.list" "$apt/pfm.list" | sort -u | sed 's/_riscv64\.deb$//; s/_all\.deb$//; s/%3a/:/; s/_/ /' >"$out/versions"
-rm -rf "$apt/system"
-echo "$stamp" >"$out/.stamp"
-echo "fetched $(wc -l <"$out/versions") packages of Debian $suite in $(($(date +%s) - started)) s: $out"
+finish system.list root.list pfm.list

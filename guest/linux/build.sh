@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Builds what a machine needs to boot Linux, from Debian's packages: a small kernel and perf from
 # linux-source-6.1, our init, an initial file system. No source of Linux is kept here; kernel.config
-# is the whole difference.
+# and kernel.ARCH.config are the whole difference.
 #
-#   guest/linux/build.sh [OUT]     default: $XDG_CACHE_HOME/tally/linux, usually ~/.cache/tally/linux
+#   guest/linux/build.sh [OUT]             default: $XDG_CACHE_HOME/tally/linux, usually ~/.cache/tally/linux
+#   guest/linux/build.sh --arm64 [OUT]     the same for arm64, without perf; default: ~/.cache/tally/linux-arm64
 #
 #   OUT/Image, OUT/System.map, OUT/kernel.config   the kernel
 #   OUT/perf                                       perf, static, for the guest
@@ -17,15 +18,22 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+arch=riscv suffix=
+if [ "${1-}" = --arm64 ]; then arch=arm64 suffix=-arm64; shift; fi
 if [ $# -gt 1 ]; then
-    echo "usage: guest/linux/build.sh [OUT]" >&2
+    echo "usage: guest/linux/build.sh [--arm64] [OUT]" >&2
     exit 2
 fi
-out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/tally/linux}
+out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/tally/linux$suffix}
 mkdir -p "$out/cache"
 out=$(cd "$out" && pwd)
 jobs=${JOBS:-2}
-CROSS=${CROSS:-riscv64-linux-gnu-}
+if [ $arch = riscv ]; then
+    CROSS=${CROSS:-riscv64-linux-gnu-} target=-march=rv64gc others='[!r]'
+else
+    CROSS=${CROSS_A64:-aarch64-linux-gnu-} target=-march=armv8-a others='[!a]'
+fi
+export CROSS
 archive=/usr/src/linux-source-6.1.tar.xz
 
 fail() {
@@ -54,15 +62,15 @@ digest() {
 }
 
 source=$out/cache/source
-unpack() { # the part of the kernel's source that a build for riscv reads
-    stamp=$(digest unpack)
+unpack() { # the part of the kernel's source that a build for one architecture reads
+    stamp=$(digest unpack)-$arch
     [ "$(cat "$source/.unpacked" 2>/dev/null)" = "$stamp" ] && return 0
     rm -rf "$source"
     mkdir "$source"
     tar -xJf "$archive" -C "$source" --strip-components=1 --anchored --wildcards \
-        --exclude='linux-source-6.1/arch/[!r]*/*.[chS]' --exclude='linux-source-6.1/*.dts*' \
+        --exclude="linux-source-6.1/arch/$others*/*.[chS]" --exclude='linux-source-6.1/*.dts*' \
         --exclude='linux-source-6.1/Documentation/*.[rst]*' --exclude='linux-source-6.1/tools/testing/*.[ch]' \
-        --exclude='linux-source-6.1/drivers/gpu/*.[ch]' --exclude='linux-source-6.1/drivers/net/*.[ch]' \
+        --exclude='linux-source-6.1/drivers/gpu/*.[ch]' --exclude='linux-source-6.1/drivers/net/*/*.[ch]' \
         --exclude='linux-source-6.1/drivers/media/*.[ch]' --exclude='linux-source-6.1/drivers/infiniband/*.[ch]' \
         --exclude='linux-source-6.1/drivers/scsi/*.[ch]' --exclude='linux-source-6.1/drivers/staging/*.[ch]' \
         --exclude='linux-source-6.1/sound/*.[ch]' --exclude='linux-source-6.1/tools/perf/pmu-events/arch/*.json' ||
@@ -90,17 +98,18 @@ build_kernel() { # FOLDER
     unpack
     rm -rf "$work"
     mkdir "$work"
-    kmake() { run "$work/log" make -C "$source" O="$work" ARCH=riscv CROSS_COMPILE="$CROSS" -j"$jobs" "$@"; }
-    kmake KCONFIG_ALLCONFIG="$here/kernel.config" allnoconfig
-    grep '^CONFIG_' "$here/kernel.config" | sed 's/^\(.*\)=n$/# \1 is not set/' | while IFS= read -r line; do
-        grep -qxF "$line" "$work/.config" || fail "kernel.config: $line: the kernel did not take it; a line it depends on is missing"
+    kmake() { run "$work/log" make -C "$source" O="$work" ARCH="$arch" CROSS_COMPILE="$CROSS" -j"$jobs" "$@"; }
+    cat "$here/kernel.config" "$here/kernel.$arch.config" >"$work.config"
+    kmake KCONFIG_ALLCONFIG="$work.config" allnoconfig
+    grep '^CONFIG_' "$work.config" | sed 's/^\(.*\)=n$/# \1 is not set/' | while IFS= read -r line; do
+        grep -qxF "$line" "$work/.config" || fail "kernel.config or kernel.$arch.config: $line: the kernel did not take it; a line it depends on is missing"
     done
     kmake Image
     rm -rf "$1"
     mkdir "$1"
-    cp "$work/arch/riscv/boot/Image" "$work/System.map" "$1/"
+    cp "$work/arch/$arch/boot/Image" "$work/System.map" "$1/"
     cp "$work/.config" "$1/kernel.config"
-    rm -rf "$work"
+    rm -rf "$work" "$work.config"
     report kernel "$started" "$1"
 }
 
@@ -116,7 +125,7 @@ build_perf() { # FOLDER
         off="$off NO_$name=1"
     done
     # shellcheck disable=SC2086 # a list of words
-    run "$work/log" make -C "$source/tools/perf" O="$work" ARCH=riscv CROSS_COMPILE="$CROSS" -j"$jobs" LDFLAGS=-static WERROR=0 $off "$work/perf"
+    run "$work/log" make -C "$source/tools/perf" O="$work" ARCH="$arch" CROSS_COMPILE="$CROSS" -j"$jobs" LDFLAGS=-static WERROR=0 $off "$work/perf"
     rm -rf "$1"
     mkdir "$1"
     "${CROSS}strip" -o "$1/perf" "$work/perf"
@@ -129,19 +138,23 @@ take() { # FOLDER: its files are what OUT shows
         cmp -s "$file" "$out/${file##*/}" || cp -p "$file" "$out/"
     done
 }
-kernel=$out/cache/kernel-$(digest build_kernel "$here/kernel.config")
+kernel=$out/cache/kernel-$(digest build_kernel "$here/kernel.config" "$here/kernel.$arch.config")
 [ -d "$kernel" ] || build_kernel "$kernel"
 take "$kernel"
-perf=$out/cache/perf-$(digest build_perf)
-[ -d "$perf" ] || build_perf "$perf"
-take "$perf"
+programs=init
+if [ $arch = riscv ]; then
+    perf=$out/cache/perf-$(digest build_perf)
+    [ -d "$perf" ] || build_perf "$perf"
+    take "$perf"
+    programs="init perf_events smpm_reader"
+fi
 
 started=$(date +%s)
-for program in init perf_events smpm_reader; do
-    "${CROSS}gcc" -std=gnu17 -march=rv64gc -O2 -g -Wall -Wextra -static -o "$out/$program.new" "$here/$program.c"
+for program in $programs; do
+    "${CROSS}gcc" -std=gnu17 "$target" -O2 -g -Wall -Wextra -static -o "$out/$program.new" "$here/$program.c"
     mv "$out/$program.new" "$out/$program"
 done
-"$here/pack" "$out/initramfs.cpio" /init="$out/init" /bin/perf="$out/perf" /bin/perf_events="$out/perf_events" \
-    /bin/smpm_reader="$out/smpm_reader" \
-    ${BUSYBOX:+/bin/busybox="$BUSYBOX"}
+set -- /init="$out/init"
+[ $arch = arm64 ] || set -- "$@" /bin/perf="$out/perf" /bin/perf_events="$out/perf_events" /bin/smpm_reader="$out/smpm_reader"
+"$here/pack" "$out/initramfs.cpio" "$@" ${BUSYBOX:+/bin/busybox="$BUSYBOX"}
 report initramfs "$started" "$out"

@@ -127,7 +127,8 @@ typedef struct tl_run_options {
     tl_run_kind kind; // default TL_RUN_USER
     // TL_RUN_BOOT: paths. `program` is not used.
 
-    // Firmware, ELF or raw, at the start of RAM. NULL: OpenSBI (fw_jump) where Debian installs it.
+    // Firmware, ELF or raw, at the start of RAM. NULL: OpenSBI (fw_jump) where Debian installs it;
+    // on an AArch64 machine the board's own.
     const char *bios;
     // Image or ELF at RAM + 2 MiB. NULL, with `bios`: the firmware alone, without initrd and
     // append.

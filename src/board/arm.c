@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The Arm board, at the addresses of QEMU's `virt` with secure=on: GICv2 0x8000000 with the
 // interfaces of harts at 0x8010000, PL011 0x9000000 (interrupt 33), PL031 0x9010000 (34), power
-// control 0x90b0000, virtio-mmio slots 0xa000000 + 0x200 k (48 + k). RAM stands at 0x80000000,
+// control 0x90b0000, virtio-mmio slots 0xa000000 + 0x200 k (48 + k). A finisher at 0x100000, which
+// QEMU's board lacks, takes an exit status, as on the RISC-V board. RAM stands at 0x80000000,
 // where QEMU has RAM when it is given 2 GiB. The generic timers are parts of the harts; a device
 // without a window ticks them and drives their interrupts 27, 29 and 30.
 #include "base/bits.h"
-#include "board/board.h"
+#include "board/tree.h"
 #include "dev/devices.h"
 #include "isa/a64/hart.h"
 #include "isa/a64/sysop.h"
@@ -79,7 +80,7 @@ static void send_event(void *ctx, tl_hart *h) {
 }
 
 static tl_status timers_new(tl_board *board, tl_device **ret_device, tl_error *err) {
-    const tl_device_place nowhere = {board->arena, &board->host, UINT64_MAX, 0, 0};
+    const tl_device_place nowhere = tl_board_place(board, UINT64_MAX, 0);
     timers *t = tl_device_new(&nowhere, &timers_type, 0, sizeof *t, err);
     if (!t)
         return TL_ENOMEM;
@@ -92,30 +93,38 @@ static tl_status timers_new(tl_board *board, tl_device **ret_device, tl_error *e
 }
 
 static tl_status make_devices(tl_board *board, tl_error *err) {
-    const tl_device_place gic = {board->arena, &board->host, GIC_PADDR, 0, 0};
-    const tl_device_place uart = {board->arena, &board->host, PL011_PADDR, INTID_PL011, 0};
-    const tl_device_place rtc = {board->arena, &board->host, PL031_PADDR, INTID_PL031, 0};
-    const tl_device_place power = {board->arena, &board->host, POWER_PADDR, 0, 0};
+    const tl_device_place gic = tl_board_place(board, GIC_PADDR, 0);
+    const tl_device_place uart = tl_board_place(board, PL011_PADDR, INTID_PL011);
+    const tl_device_place rtc = tl_board_place(board, PL031_PADDR, INTID_PL031);
+    const tl_device_place power = tl_board_place(board, POWER_PADDR, 0);
+    const tl_device_place finisher = tl_board_place(board, TL_FINISHER_PADDR, 0);
     tl_status status;
     if (!tl_board_has_added(board, status = tl_gic_new(&gic, board->n_harts, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = timers_new(board, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_pl011_new(&uart, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_pl031_new(&rtc, TL_POWER_ON_S, tl_board_next_device(board), err)) ||
-        !tl_board_has_added(board, status = tl_pl061_new(&power, tl_board_next_device(board), err)))
+        !tl_board_has_added(board, status = tl_pl061_new(&power, tl_board_next_device(board), err)) ||
+        !tl_board_has_added(board, status = tl_finisher_new(&finisher, tl_board_next_device(board), err)))
         return status;
     return TL_OK;
 }
 
 static bool is_secure(const tl_hart *h) { return h->priv == TL_A64_EL3 || !(tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] & TL_A64_SCR_NS); }
 
-// As Linux's boot protocol has it: x0 is the device tree, and x1 to x3 are 0. MPIDR_EL1 tells harts
-// apart.
+// x0 is the device tree and x1 the kernel. MPIDR_EL1 tells harts apart.
 static void enter(const tl_system_entry *entry, tl_hart *h, uint32_t index) {
     (void)index;
     h->pc = entry->pc;
     tl_a64(h)->x[0] = entry->device_tree;
-    tl_a64(h)->x[1] = tl_a64(h)->x[2] = tl_a64(h)->x[3] = 0;
+    tl_a64(h)->x[1] = entry->kernel;
+    tl_a64(h)->x[2] = tl_a64(h)->x[3] = 0;
 }
+
+static const tl_firmware_word firmware[] = {
+#define WORD(offset, bits, instruction) {offset, bits},
+#include "board/arm_firmware.def"
+#undef WORD
+};
 
 static void woken(tl_hart *h) { tl_a64(h)->sys.waits_for_event = false; }
 
@@ -130,6 +139,14 @@ const tl_board_kind tl_board_arm = {
     .virtio_first_source = INTID_VIRTIO,
     .message_irqs = 1 << TL_A64_IRQ | 1 << TL_A64_FIQ,
     .is_secure = is_secure,
+    .firmware = firmware,
+    .n_firmware_words = TL_COUNT_OF(firmware),
+    .enters_anywhere = true,
+    .kernel = {"ARM\x64", "arm64"},
+    .tree = {.compatible = "linux,dummy-virt",
+             .console = "/pl011@9000000",
+             .interrupt_parent = TL_ARM_PHANDLE_GIC,
+             .describe = tl_tree_arm},
     .enter = enter,
     .woken = woken,
 };

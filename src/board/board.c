@@ -244,6 +244,9 @@ void tl_board_tick(tl_board *board, uint64_t cycle) {
 
 // -- Assembly.
 
+const tl_board_kind *const tl_board_kinds[TL_N_ISAS] = {[TL_ISA_RISCV64] = &tl_board_riscv, [TL_ISA_AARCH64] = &tl_board_arm};
+const char *tl_system_packaged_bios(tl_isa_number isa) { return tl_board_kinds[isa]->packaged_bios; }
+
 static uint64_t *interrupt_tally_of(const tl_machine *machine) {
     for (uint32_t i = 0; i < machine->probe.n_units; i++)
         if (strcmp(machine->probe.units[i].path, "dma") == 0)
@@ -261,8 +264,10 @@ bool tl_board_has_added(tl_board *board, tl_status status) {
 static tl_status make_virtio(tl_board *board, const tl_system_options *options, tl_error *err) {
     tl_status status = TL_OK;
     for (uint32_t k = 0; k < TL_VIRTIO_SLOTS; k++) {
-        tl_device_place place = {board->arena, &board->host, board->kind->virtio_paddr + k * board->kind->virtio_stride,
-                                 board->kind->virtio_first_source + k, board->machine->config.virtio_version};
+        tl_device_place place =
+            tl_board_place(board, board->kind->virtio_paddr + k * board->kind->virtio_stride, board->kind->virtio_first_source + k);
+        place.virtio_version = board->machine->config.virtio_version;
+        place.virtio_bytes = board->kind->virtio_stride;
         if (k == 0 && options->disk)
             status = tl_virtio_block_new(&place, options->disk, options->is_disk_writable ? TL_DISK_WRITABLE : TL_DISK_COPY,
                                          tl_board_next_device(board), err);
@@ -283,7 +288,7 @@ static tl_status make_devices(tl_board *board, const tl_system_options *options,
         tl_pmu *pmu = board->machine->pmus[i].pmu;
         if (!pmu || pmu->type->window_bytes == 0)
             continue;
-        tl_device_place window = {board->arena, &board->host, pmu->type->window_paddr, 0, 0};
+        tl_device_place window = tl_board_place(board, pmu->type->window_paddr, 0);
         if (!tl_board_has_added(board, status = tl_pmu_window_new(&window, pmu, tl_board_next_device(board), err)))
             return status;
     }
@@ -323,7 +328,8 @@ tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_op
                                    .get = get,
                                    .has_input = has_input,
                                    .requester = requester};
-    board->kind = machine->harts[0]->isa == tl_board_arm.isa ? &tl_board_arm : &tl_board_riscv;
+    board->kind = tl_board_kinds[machine->config.isa];
+    board->has_firmware = options->program == NULL;
     board->pmu = tl_machine_pmu_tree(machine);
     board->interrupt_tally = interrupt_tally_of(machine);
     tl_status status = make_devices(board, options, err);

@@ -5,16 +5,26 @@
 #define TL_SYSTEM_BOARD_H
 
 #include "board/system.h"
+#include "dev/devices.h"
 #include "model/bus.h"
 #include "model/isa.h"
 #include "model/pmu_tree.h"
 
 enum { TL_MAX_DEVICES = 24, TL_CONSOLE_BYTES = 4096, TL_VIRTIO_SLOTS = 8 };
+// The firmware's own memory, at the start of RAM. The kernel follows.
+enum { TL_FIRMWARE_BYTES = 2 << 20 };
+enum { TL_ARM_PHANDLE_GIC = 1 };
 
 typedef struct tl_board tl_board;
+struct tl_tree;
 
-// The part of a board that rests on its instruction set: riscv.c, arm.c. Addresses and inputs are
-// those of QEMU's `virt`.
+// A word of firmware that is part of the program.
+typedef struct tl_firmware_word {
+    uint32_t offset, bits; // bytes from the start of RAM
+} tl_firmware_word;
+
+// The part of a board that rests on its instruction set: riscv.c, arm.c and the *_tree.c. Addresses
+// and inputs are those of QEMU's `virt`.
 typedef struct tl_board_kind {
     const tl_isa *isa;
     const char *isa_name; // in a sentence: "RV64"
@@ -28,7 +38,26 @@ typedef struct tl_board_kind {
     uint64_t window_paddr;               // of a read window; 0: the board has no place for one
     uint64_t message_irqs;               // lines by which a hart interrupts another
     bool (*is_secure)(const tl_hart *h); // NULL: no hart ever is
-    bool has_tree;                       // tl_board_device_tree describes it
+    // The firmware for boots that name none: words, or else a file of a package.
+    const tl_firmware_word *firmware;
+    uint32_t n_firmware_words;
+    const char *packaged_bios, *bios_package;
+    // Bytes behind the start of RAM where firmware copies the device tree; 0: it does not.
+    uint64_t tree_copy_offset;
+    bool has_firmware_info; // firmware reads the record of OpenSBI's fw_dynamic
+    // Firmware enters the kernel where its file says, else TL_FIRMWARE_BYTES behind the start of
+    // RAM.
+    bool enters_anywhere;
+    // Image of Linux: bytes 0x38 to 0x3b, and the name of the architecture in the kernel's sources.
+    struct {
+        char magic[4];
+        const char *architecture;
+    } kernel;
+    struct {
+        const char *compatible, *console;
+        uint32_t interrupt_parent; // phandle; 0: none
+        void (*describe)(struct tl_tree *t, const tl_board *board);
+    } tree;
     // Registers of hart `index` at the start.
     void (*enter)(const tl_system_entry *entry, tl_hart *h, uint32_t index);
     void (*woken)(tl_hart *h); // its wait is over; NULL: nothing to do
@@ -36,6 +65,7 @@ typedef struct tl_board_kind {
     void (*name_spaces)(tl_hart *h);
 } tl_board_kind;
 extern const tl_board_kind tl_board_riscv, tl_board_arm;
+extern const tl_board_kind *const tl_board_kinds[TL_N_ISAS];
 
 // QEMU's RISC-V virt board (system.h).
 static const uint64_t TL_FINISHER_PADDR = 0x100000, TL_RTC_PADDR = 0x101000, TL_CLINT_PADDR = 0x2000000, TL_PLIC_PADDR = 0xc000000,
@@ -65,6 +95,7 @@ struct tl_board {
     bool has_waited;
     bool has_finished, wants_reset;
     int32_t finish_status; // 0 is success
+    bool has_firmware;     // else a bare program runs alone
     tl_device *interrupt_controller;
     uint64_t sources[5];       // levels of the interrupt controller's inputs
     uint64_t *interrupt_tally; // dma.interrupt
@@ -83,6 +114,9 @@ struct tl_board {
 // The place of the next device, and whether its constructor has filled it.
 static inline tl_device **tl_board_next_device(tl_board *board) { return &board->devices[board->n_devices]; }
 bool tl_board_has_added(tl_board *board, tl_status status);
+static inline tl_device_place tl_board_place(tl_board *board, uint64_t paddr, uint32_t irq) {
+    return (tl_device_place){.arena = board->arena, .host = &board->host, .base_paddr = paddr, .irq = irq};
+}
 // Something a device-like part of the board rests on has changed: it must be ticked before the hart
 // under way goes on.
 void tl_board_wake_from(tl_board *board, tl_device *device, tl_hart *h);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Images into RAM, where boot loaders put them: firmware at the start, the kernel 2 MiB behind it,
-// the initial RAM disk above the place where the firmware keeps its device tree, the device tree at
-// the end. Files are doubted; every refusal names the file and a remedy.
+// Images into RAM, where boot loaders put them: firmware at the start, the kernel behind its
+// memory, the initial RAM disk above the place where firmware may keep its device tree, the device
+// tree at the end. Files are doubted; every refusal names the file and a remedy.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,9 +16,8 @@
 #include "model/isa.h"
 
 enum {
-    KERNEL_OFFSET = 2 << 20,         // RISC-V Linux wants 2 MiB alignment; fw_jump jumps there
-    FIRMWARE_TREE_OFFSET = 34 << 20, // fw_jump copies the device tree there
     INITRD_OFFSET = 64 << 20,
+    INITRD_OFFSET_IN_LITTLE_RAM = 34 << 20,
     TREE_BYTES = 64 << 10,
     INFO_BYTES = 4096,
     LEAST_RAM_BYTES = 64 << 20,
@@ -134,42 +133,119 @@ static tl_status load_elf(tl_system *system, image *from, uint64_t *ret_entry, u
     return TL_OK;
 }
 
-// A RISC-V Linux Image: Documentation/riscv/boot-image-header in the kernel's sources.
-static tl_status load_kernel(tl_system *system, image *from, uint64_t *ret_end, tl_error *err) {
-    uint64_t entry;
-    if (is_elf(from)) {
-        tl_status status = load_elf(system, from, &entry, ret_end, err);
-        if (status == TL_OK && entry != TL_RAM_BASE_PADDR + KERNEL_OFFSET)
-            return tl_fail(err, TL_EFORMAT,
-                           "%s %s: enters at 0x%" PRIx64 ", but the firmware jumps to 0x%" PRIx64
-                           "; link it there, or give arch/riscv/boot/Image",
-                           from->what, from->path, entry, TL_RAM_BASE_PADDR + KERNEL_OFFSET);
-        return status;
-    }
-    if (from->size_bytes >= 2 && from->bytes[0] == 0x1f && from->bytes[1] == 0x8b)
-        return tl_fail(err, TL_EFORMAT, "%s %s: is compressed; unpack it with gunzip first", from->what, from->path);
-    if (from->size_bytes < 64 || memcmp(from->bytes + 0x38, "RSC\x05", 4) != 0)
-        return tl_fail(err, TL_EFORMAT, "%s %s: is neither a RISC-V Linux Image (arch/riscv/boot/Image) nor an ELF file", from->what,
+static uint64_t kernel_base(void) { return TL_RAM_BASE_PADDR + TL_FIRMWARE_BYTES; }
+
+static tl_status load_elf_kernel(tl_system *system, image *from, uint64_t *ret_end, tl_error *err) {
+    const tl_board_kind *kind = system->board.kind;
+    tl_status status = load_elf(system, from, &system->entry.kernel, ret_end, err);
+    if (status == TL_OK && system->entry.kernel != kernel_base() && !kind->enters_anywhere)
+        return tl_fail(err, TL_EFORMAT,
+                       "%s %s: enters at 0x%" PRIx64 ", but the firmware jumps to 0x%" PRIx64 "; link it there, or give arch/%s/boot/Image",
+                       from->what, from->path, system->entry.kernel, kernel_base(), kind->kernel.architecture);
+    return status;
+}
+
+// Images of Linux have a header of 64 bytes: Documentation/riscv/boot-image-header and
+// Documentation/arm64/booting in the kernel's sources.
+enum { HEADER_BYTES = 64, HEADER_TEXT_OFFSET = 8, HEADER_SIZE = 16, HEADER_FLAGS = 24, HEADER_MAGIC = 0x38 };
+
+static bool has_magic(const image *from, uint64_t offset, const char magic[4]) {
+    return from->size_bytes >= HEADER_BYTES && memcmp(from->bytes + offset, magic, 4) == 0;
+}
+
+// Why this is no kernel for the board.
+static tl_status refuse_kernel(const tl_system *system, const image *from, tl_error *err) {
+    static const struct {
+        uint64_t offset;
+        char magic[4];
+        const char *is;
+    } others[] = {
+        {0, "\x1f\x8b", "is compressed; unpack it with gunzip first"},
+        {4, "zimg", "is compressed for EFI; give the Image inside"},
+        {0x24, "\x18\x28\x6f\x01", "is a zImage of 32-bit Arm, which no machine executes; build the kernel for arm64"},
+    };
+    const char *architecture = system->board.kind->kernel.architecture;
+    for (size_t i = 0; i < TL_COUNT_OF(others); i++)
+        if (from->size_bytes > others[i].offset + 4 &&
+            memcmp(from->bytes + others[i].offset, others[i].magic, strnlen(others[i].magic, 4)) == 0)
+            return tl_fail(err, TL_EFORMAT, "%s %s: %s", from->what, from->path, others[i].is);
+    for (uint32_t i = 0; i < TL_N_ISAS; i++)
+        if (has_magic(from, HEADER_MAGIC, tl_board_kinds[i]->kernel.magic))
+            return tl_fail(err, TL_EFORMAT, "%s %s: is for %s, and machine %s executes %s; choose another machine", from->what, from->path,
+                           tl_board_kinds[i]->isa_name, system->machine->config.name, system->board.kind->isa_name);
+    return tl_fail(err, TL_EFORMAT, "%s %s: is neither a Linux Image for %s (arch/%s/boot/Image) nor an ELF file", from->what, from->path,
+                   system->board.kind->isa_name, architecture);
+}
+
+// Flags of an arm64 Image.
+static tl_status check_flags(const image *from, uint64_t flags, tl_error *err) {
+    enum { BIG_ENDIAN_DATA = 1, PAGE_SIZE_LSB = 1, PAGES_16K = 2 };
+    if (flags & BIG_ENDIAN_DATA)
+        return tl_fail(err, TL_EFORMAT,
+                       "%s %s: is big-endian, and the machine has little-endian data alone; build it without CPU_BIG_ENDIAN", from->what,
                        from->path);
-    uint64_t base = TL_RAM_BASE_PADDR + KERNEL_OFFSET, text_offset = tl_get64(from->bytes + 8), memory_bytes = tl_get64(from->bytes + 16);
-    if (text_offset != KERNEL_OFFSET)
+    if ((flags >> PAGE_SIZE_LSB & 3) == PAGES_16K)
+        return tl_fail(err, TL_EFORMAT, "%s %s: has pages of 16 KiB, and the machine has 4 KiB and 64 KiB; build it with ARM64_4K_PAGES",
+                       from->what, from->path);
+    return TL_OK;
+}
+
+static tl_status load_kernel(tl_system *system, image *from, uint64_t *ret_end, tl_error *err) {
+    const tl_board_kind *kind = system->board.kind;
+    if (is_elf(from))
+        return load_elf_kernel(system, from, ret_end, err);
+    if (!has_magic(from, HEADER_MAGIC, kind->kernel.magic))
+        return refuse_kernel(system, from, err);
+    const uint64_t text_offset = tl_get64(from->bytes + HEADER_TEXT_OFFSET);
+    uint64_t memory_bytes = tl_get64(from->bytes + HEADER_SIZE), base = kernel_base();
+    if (kind->enters_anywhere) {
+        const tl_status status = check_flags(from, tl_get64(from->bytes + HEADER_FLAGS), err);
+        if (status != TL_OK)
+            return status;
+        base += text_offset; // from an address that 2 MiB divide
+    } else if (text_offset != TL_FIRMWARE_BYTES) {
         return tl_fail(err, TL_EFORMAT, "%s %s: wants to be %" PRIu64 " bytes behind the start of RAM, but the firmware jumps to %d",
-                       from->what, from->path, text_offset, KERNEL_OFFSET);
+                       from->what, from->path, text_offset, TL_FIRMWARE_BYTES);
+    }
     if (memory_bytes < from->size_bytes)
         memory_bytes = from->size_bytes;
-    *ret_end = base + memory_bytes;
+    system->entry.kernel = base;
     if (!is_in_ram(system, base, memory_bytes))
         return put(system, from, base, from->bytes, memory_bytes, err);
+    *ret_end = base + memory_bytes;
     note_range(from, base, memory_bytes);
     return put(system, from, base, from->bytes, from->size_bytes, err);
 }
 
+static tl_status overlap(const image *kernel, const image *firmware, tl_error *err) {
+    if (firmware->start_paddr >= kernel->end_paddr || kernel->start_paddr >= firmware->end_paddr)
+        return TL_OK;
+    return tl_fail(err, TL_EFORMAT,
+                   "kernel %s (0x%" PRIx64 " to 0x%" PRIx64 ") and firmware %s (0x%" PRIx64 " to 0x%" PRIx64
+                   ") overlap; the first %d MiB are the firmware's, the kernel is to lie behind them",
+                   kernel->path, kernel->start_paddr, kernel->end_paddr, firmware->path, firmware->start_paddr, firmware->end_paddr,
+                   TL_FIRMWARE_BYTES >> 20);
+}
+
+static tl_status load_own_firmware(tl_system *system, const image *kernel, tl_error *err) {
+    const tl_board_kind *kind = system->board.kind;
+    const image own = {.path = "of the board", .start_paddr = TL_RAM_BASE_PADDR, .end_paddr = TL_RAM_BASE_PADDR + TL_FIRMWARE_BYTES};
+    system->entry.pc = TL_RAM_BASE_PADDR;
+    for (uint32_t i = 0; i < kind->n_firmware_words; i++)
+        memcpy(tl_machine_ram(system->machine, TL_RAM_BASE_PADDR + kind->firmware[i].offset), &kind->firmware[i].bits, 4);
+    return overlap(kernel, &own, err);
+}
+
 static tl_status load_firmware(tl_system *system, const image *kernel, tl_error *err) {
-    const char *path = system->options.bios ? system->options.bios : TL_PACKAGED_BIOS;
+    const tl_board_kind *kind = system->board.kind;
+    if (!system->options.bios && !kind->packaged_bios)
+        return load_own_firmware(system, kernel, err);
+    const char *path = system->options.bios ? system->options.bios : kind->packaged_bios;
     image from;
     tl_status status = open_image("firmware", path, &from, err);
     if (status == TL_ENOENT && !system->options.bios)
-        return tl_fail(err, TL_ENOENT, "firmware %s: not installed; install the package opensbi, or name a firmware with --bios", path);
+        return tl_fail(err, TL_ENOENT, "firmware %s: not installed; install the package %s, or name a firmware with --bios", path,
+                       kind->bios_package);
     if (status != TL_OK)
         return status;
     uint64_t end;
@@ -179,13 +255,7 @@ static tl_status load_firmware(tl_system *system, const image *kernel, tl_error 
     else
         status = put(system, &from, TL_RAM_BASE_PADDR, from.bytes, from.size_bytes, err);
     close_image(&from);
-    if (status == TL_OK && from.start_paddr < kernel->end_paddr && kernel->start_paddr < from.end_paddr)
-        status =
-            tl_fail(err, TL_EFORMAT,
-                    "kernel %s (0x%" PRIx64 " to 0x%" PRIx64 ") and firmware %s (0x%" PRIx64 " to 0x%" PRIx64
-                    ") overlap; the first %d MiB are the firmware's, the kernel is to lie behind them",
-                    kernel->path, kernel->start_paddr, kernel->end_paddr, from.path, from.start_paddr, from.end_paddr, KERNEL_OFFSET >> 20);
-    return status;
+    return status == TL_OK ? overlap(kernel, &from, err) : status;
 }
 
 static uint64_t align_up(uint64_t value, uint64_t to) { return (value + to - 1) & ~(to - 1); }
@@ -199,8 +269,8 @@ static tl_status load_initrd(tl_system *system, uint64_t kernel_end, uint64_t li
     if (status != TL_OK)
         return status;
     uint64_t start = TL_RAM_BASE_PADDR + INITRD_OFFSET;
-    if (start + from.size_bytes > limit) // little RAM: right behind the firmware's device tree
-        start = TL_RAM_BASE_PADDR + FIRMWARE_TREE_OFFSET + TREE_BYTES;
+    if (start + from.size_bytes > limit) // right behind the firmware's device tree
+        start = TL_RAM_BASE_PADDR + INITRD_OFFSET_IN_LITTLE_RAM + TREE_BYTES;
     if (start < kernel_end)
         start = align_up(kernel_end, PAGE_BYTES);
     if (start > limit || from.size_bytes > limit - start)
@@ -219,7 +289,7 @@ static tl_status load_initrd(tl_system *system, uint64_t kernel_end, uint64_t li
 // The record that fw_dynamic reads; fw_jump does not. OpenSBI docs/firmware/fw_dynamic.md. Without
 // a kernel QEMU says address 0, too.
 static void write_firmware_info(tl_system *system) {
-    const uint64_t next_paddr = system->options.kernel ? TL_RAM_BASE_PADDR + KERNEL_OFFSET : 0;
+    const uint64_t next_paddr = system->options.kernel ? kernel_base() : 0;
     const uint64_t info[] = {UINT64_C(0x4942534f), 2, next_paddr, 1, 0, 0};
     memcpy(tl_machine_ram(system->machine, system->entry.firmware_info), info, sizeof info);
 }
@@ -239,9 +309,10 @@ static tl_status load_boot(tl_system *system, uint64_t limit, tl_initrd_range *r
         close_image(&kernel);
     }
     system->has_kernel_symbols = system->n_symbols > 0;
-    if (status == TL_OK && kernel_end > TL_RAM_BASE_PADDR + FIRMWARE_TREE_OFFSET)
+    const uint64_t tree_offset = system->board.kind->tree_copy_offset;
+    if (status == TL_OK && tree_offset != 0 && kernel_end > TL_RAM_BASE_PADDR + tree_offset)
         status = tl_fail(err, TL_EFORMAT, "kernel %s: too large: it would reach over the device tree, %d MiB behind the start of RAM",
-                         system->options.kernel, FIRMWARE_TREE_OFFSET >> 20);
+                         system->options.kernel, (int)(tree_offset >> 20));
     if (status == TL_OK)
         status = load_firmware(system, &kernel, err);
     if (status == TL_OK)
@@ -281,11 +352,8 @@ tl_status tl_system_load(tl_system *system, tl_error *err) {
     tl_status status = system->options.program ? load_bare(system, err) : load_boot(system, system->entry.firmware_info, &initrd, err);
     if (status != TL_OK)
         return status;
-    if (!system->board.kind->has_tree) {
-        system->entry.device_tree = 0;
-        return TL_OK;
-    }
-    write_firmware_info(system);
+    if (system->board.kind->has_firmware_info)
+        write_firmware_info(system);
     return tl_board_device_tree(&system->board, system->options.append, initrd, tl_machine_ram(system->machine, system->entry.device_tree),
                                 TREE_BYTES, err);
 }

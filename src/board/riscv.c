@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The RISC-V board: board.h has its addresses.
-#include "board/board.h"
+#include "board/tree.h"
 #include "dev/devices.h"
 #include "isa/rv/hart.h"
 
 static tl_status make_devices(tl_board *board, tl_error *err) {
-    tl_device_place clint = {board->arena, &board->host, TL_CLINT_PADDR, 0, 0}, plic = {board->arena, &board->host, TL_PLIC_PADDR, 0, 0};
-    tl_device_place uart = {board->arena, &board->host, TL_UART_PADDR, TL_IRQ_UART, 0},
-                    rtc = {board->arena, &board->host, TL_RTC_PADDR, TL_IRQ_RTC, 0};
-    tl_device_place finisher = {board->arena, &board->host, TL_FINISHER_PADDR, 0, 0};
+    tl_device_place clint = tl_board_place(board, TL_CLINT_PADDR, 0), plic = tl_board_place(board, TL_PLIC_PADDR, 0);
+    tl_device_place uart = tl_board_place(board, TL_UART_PADDR, TL_IRQ_UART), rtc = tl_board_place(board, TL_RTC_PADDR, TL_IRQ_RTC);
+    tl_device_place finisher = tl_board_place(board, TL_FINISHER_PADDR, 0);
     const uint32_t n_harts = board->n_harts;
     tl_status status;
     if (!tl_board_has_added(board, status = tl_plic_new(&plic, n_harts, tl_board_next_device(board), err)) ||
@@ -41,7 +40,12 @@ const tl_board_kind tl_board_riscv = {
     .virtio_first_source = TL_IRQ_VIRTIO_FIRST,
     .window_paddr = TL_READ_WINDOW_PADDR,
     .message_irqs = UINT64_C(1) << TL_IRQ_MSI,
-    .has_tree = true,
+    .packaged_bios = "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf",
+    .bios_package = "opensbi",
+    .tree_copy_offset = 34 << 20, // of fw_jump
+    .has_firmware_info = true,
+    .kernel = {"RSC\x05", "riscv"},
+    .tree = {.compatible = "riscv-virtio", .console = "/soc/serial@10000000", .describe = tl_tree_riscv},
     .enter = enter,
     .name_spaces = name_spaces,
 };

@@ -3,30 +3,33 @@
 // kernel or a bare-metal program, and the loop that runs them. The simulator emulates nothing for
 // the guest: traps go to the guest's own handlers.
 //
-// The address map is that of QEMU's `virt` board, so that the same images run on both: finisher
-// 0x100000, RTC 0x101000, CLINT 0x2000000, PLIC 0xc000000, UART 0x10000000 (irq 10), virtio-mmio
-// slots 0x10001000 + 0x1000 k (irq 1 + k), RAM 0x80000000. Where the machine has counters of the
-// second level they stand at 0x2010000, as on SiFive's boards. A read window stands at 0x7000000.
+// The address map is that of QEMU's `virt` boards, so that the same images run on both. RISC-V:
+// finisher 0x100000, RTC 0x101000, CLINT 0x2000000, PLIC 0xc000000, UART 0x10000000 (irq 10),
+// virtio-mmio slots 0x10001000 + 0x1000 k (irq 1 + k), RAM 0x80000000. Where the machine has
+// counters of the second level they stand at 0x2010000, as on SiFive's boards. A read
+// window stands at 0x7000000. AArch64: arm.c.
 #ifndef TL_SYSTEM_SYSTEM_H
 #define TL_SYSTEM_SYSTEM_H
 
 #include "dev/devices.h"
 #include "machine/machine.h"
 
-// Where Debian's package opensbi has the firmware that is used unless another one is named.
-#define TL_PACKAGED_BIOS "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf"
+// The file with the firmware that is used unless another one is named: for RISC-V OpenSBI's
+// fw_jump, as Debian's package opensbi installs it. NULL: the firmware is part of the program.
+const char *tl_system_packaged_bios(tl_isa_number isa);
 
 typedef struct tl_system tl_system;
 
 typedef struct tl_system_entry { // what every hart finds at the start
     uint64_t pc, device_tree, firmware_info;
+    uint64_t kernel; // where firmware enters it; 0: there is none
 } tl_system_entry;
 
 typedef struct tl_system_options { // strings are borrowed until the system is freed
     // Bare: an ELF file entered in machine mode on every hart, with a0 = hart id and a1 = device
     // tree. Else NULL.
     const char *program;
-    // Firmware, ELF or raw, at the start of RAM; NULL: the packaged OpenSBI (fw_jump).
+    // Firmware, ELF or raw, at the start of RAM; NULL: that of tl_system_packaged_bios.
     const char *bios;
     // Image or ELF, at RAM + 2 MiB; NULL: none, and `bios` runs alone.
     const char *kernel;

@@ -13,6 +13,7 @@ typedef struct tl_device_place {
     uint64_t base_paddr;
     uint32_t irq;            // 0: none
     uint32_t virtio_version; // the version register of a virtio transport: 1 (legacy), else 2
+    uint64_t virtio_bytes;   // its window; 0: 4 KiB
 } tl_device_place;
 
 // The part that all constructors share: state_size zeroed bytes that begin with a tl_device. NULL:

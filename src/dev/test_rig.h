@@ -110,7 +110,7 @@ static inline void tl_rig_start(tl_rig *rig) {
 }
 
 static inline tl_device_place tl_rig_place(tl_rig *rig, uint64_t base_paddr, uint32_t irq) {
-    return (tl_device_place){&rig->arena, &rig->host, base_paddr, irq, 0};
+    return (tl_device_place){.arena = &rig->arena, .host = &rig->host, .base_paddr = base_paddr, .irq = irq};
 }
 
 static inline void tl_rig_stop(tl_rig *rig) {

@@ -363,7 +363,7 @@ void tl_virtio_done(tl_device *device) {
 
 void *tl_virtio_new(const tl_device_place *place, const tl_device_type *type, const tl_virtio_kind *kind, uint64_t features,
                     size_t state_size, tl_error *err) {
-    tl_virtio *v = tl_device_new(place, type, WINDOW_BYTES, state_size, err);
+    tl_virtio *v = tl_device_new(place, type, place->virtio_bytes ? place->virtio_bytes : WINDOW_BYTES, state_size, err);
     if (!v)
         return NULL;
     v->kind = kind;

@@ -200,13 +200,13 @@ static tl_status list_changed(tl_plan *plan, const tl_key_list *keys, const char
     return TL_OK;
 }
 
-uint32_t tl_plan_images(const tl_run_options *options, tl_image_path ret_images[TL_MAX_IMAGE_PATHS]) {
+uint32_t tl_plan_images(const tl_run_options *options, tl_isa_number isa, tl_image_path ret_images[TL_MAX_IMAGE_PATHS]) {
     bool boots = options->kind == TL_RUN_BOOT;
     const tl_image_path all[] = {{"program", boots ? NULL : options->program},
                                  {"kernel", boots ? options->kernel : NULL},
                                  {"bios", !boots          ? NULL
                                           : options->bios ? options->bios
-                                                          : TL_PACKAGED_BIOS},
+                                                          : tl_system_packaged_bios(isa)},
                                  {"initrd", boots ? options->initrd : NULL},
                                  {"disk", options->kind == TL_RUN_USER ? NULL : options->disk}};
     uint32_t n = 0;
@@ -225,7 +225,7 @@ static const char *last_part(const char *path) {
 static tl_status fill_images(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     tl_header *header = &plan->outline->header;
     tl_image_path paths[TL_MAX_IMAGE_PATHS];
-    uint32_t n = tl_plan_images(options, paths);
+    uint32_t n = tl_plan_images(options, plan->config.isa, paths);
     header->images = list_alloc(&plan->outline->arena, n, sizeof *header->images);
     for (uint32_t i = 0; header->images && i < n; i++) {
         header->images[i] = (tl_image){.role = paths[i].role, .name = tl_arena_strdup(&plan->outline->arena, last_part(paths[i].path))};
@@ -244,7 +244,7 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     tl_key_list list;
     tl_key_list_of(&plan->config, &list);
     tl_image_path images[TL_MAX_IMAGE_PATHS] = {{0}};
-    tl_plan_images(options, images);
+    tl_plan_images(options, plan->config.isa, images);
     const char *program = last_part(images[0].path); // it comes first
     bool has_folder = options->kind == TL_RUN_USER && program != images[0].path;
     const char *const only_program[] = {has_folder ? tl_arena_printf(arena, "./%s", program) : program, NULL};

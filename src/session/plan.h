@@ -30,12 +30,13 @@ TL_MUST_CHECK tl_status tl_plan_pmu_settings(const tl_config *config, tl_arena *
 TL_MUST_CHECK tl_status tl_plan_settings(const tl_config *config, const tl_key_list *list, tl_arena *arena, const tl_setting **ret_settings,
                                          tl_error *err);
 
-// Files of a run, in the order of tl_header.images: role and path. Returns the number.
+// Files of a run of a machine with this instruction set, in the order of tl_header.images: role and
+// path. Returns the number.
 typedef struct tl_image_path {
     const char *role, *path;
 } tl_image_path;
 enum { TL_MAX_IMAGE_PATHS = 4 };
-uint32_t tl_plan_images(const tl_run_options *options, tl_image_path ret_images[TL_MAX_IMAGE_PATHS]);
+uint32_t tl_plan_images(const tl_run_options *options, tl_isa_number isa, tl_image_path ret_images[TL_MAX_IMAGE_PATHS]);
 
 // A machine by name or file with overrides applied and checked. "l1d=32K,8,64" (and l1i, l2) sets a
 // whole geometry.

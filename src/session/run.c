@@ -254,7 +254,7 @@ static void look_for_places(void *ctx) {
 static void name_images(tl_session *session) {
     tl_header *header = &session->plan->outline->header;
     tl_image_path paths[TL_MAX_IMAGE_PATHS];
-    uint32_t n = tl_plan_images(&session->options, paths);
+    uint32_t n = tl_plan_images(&session->options, session->plan->config.isa, paths);
     for (uint32_t i = 0; i < n && i < header->n_images; i++) {
         char digest[TL_DIGEST_BYTES];
         const char *root = session->options.kind == TL_RUN_USER ? session->options.root : NULL;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Writes the device tree of a default machine to a file: dump_tree FILE HARTS RAM_MIB. The board
-// has a disk, an initrd and a PMU of made-up rows, so that every part of the tree is there.
+// Writes the device tree of a default machine to a file: dump_tree ISA FILE HARTS RAM_MIB. The
+// board has a disk and an initrd, and RISC-V a PMU of made-up rows, so that every part of the tree
+// is there.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "board/board.h"
+#include "isa/a64/step/step.h"
 #include "model/engine.h"
 
 int main(int argc, char **argv) {
@@ -14,26 +17,28 @@ int main(int argc, char **argv) {
     static const tl_pmu_tree pmu = {
         .has_sscofpmf = true, .events = events, .counters = counters, .raw = raw, .n_events = 2, .n_counters = 1, .n_raw = 1};
     static uint8_t tree[65536];
-    if (argc != 4)
+    if (argc != 5)
         return 2;
     tl_config config;
     tl_config_default(&config);
-    config.n_harts = (uint32_t)atoi(argv[2]);
-    config.ram_bytes = (uint64_t)atoi(argv[3]) << 20;
+    const bool is_arm = strcmp(argv[1], "aarch64") == 0;
+    config.isa = is_arm ? TL_ISA_AARCH64 : TL_ISA_RISCV64;
+    config.n_harts = (uint32_t)atoi(argv[3]);
+    config.ram_bytes = (uint64_t)atoi(argv[4]) << 20;
     tl_machine *machine = NULL;
     tl_board board;
     tl_error err;
     tl_system_options options = {.disk = argv[0], .console_in = -1, .console_out = -1};
-    tl_status status = tl_machine_new(&config, &tl_engine_step, &machine, &err);
+    tl_status status = tl_machine_new(&config, is_arm ? &tl_engine_a64_step : &tl_engine_step, &machine, &err);
     if (status == TL_OK)
         status = tl_board_init(&board, machine, &options, &err);
     if (status == TL_OK) {
-        board.pmu = &pmu;
+        board.pmu = is_arm ? NULL : &pmu;
         status = tl_board_device_tree(&board, "console=ttyS0", (tl_initrd_range){0x84000000, 0x84100000}, tree, sizeof tree, &err);
         tl_board_done(&board);
     }
     tl_machine_free(machine);
-    FILE *file = status == TL_OK ? fopen(argv[1], "wb") : NULL;
+    FILE *file = status == TL_OK ? fopen(argv[2], "wb") : NULL;
     if (status != TL_OK)
         fprintf(stderr, "%s\n", err.text);
     // The total size stands in the second word, big endian.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Our device tree as dtc reads it, beside that of QEMU's virt board.
+"""Our device trees as dtc reads them, beside those of QEMU's virt boards.
 
-  tree_qemu.py DUMP_TREE
+  tree_qemu.py DUMP_TREE ISA
 
 dtc must find nothing to say about ours. Every device that both have must stand at the same node with the same address, interrupt and
 compatible strings, because the same firmware and kernels run on both. Exits 77 (skipped) where dtc or QEMU is missing.
@@ -13,10 +13,26 @@ import subprocess
 import sys
 import tempfile
 
-QEMU = "qemu-system-riscv64"
+BOARDS = {
+    "riscv64": {
+        "qemu": ["qemu-system-riscv64", "-M", "virt"],
+        "package": "qemu-system-misc",
+        "wanted": r"^/(cpus|memory|chosen|soc|reboot|poweroff)",
+        "unwanted": "pci",
+    },
+    # RAM stands elsewhere, which moves its node. QEMU's cluster lies in a socket. Message interrupts, the flash and 24 slots of virtio
+    # are not on our board.
+    "aarch64": {
+        "qemu": ["qemu-system-aarch64", "-M", "virt,gic-version=2", "-cpu", "cortex-a53", "-nic", "none"],
+        "package": "qemu-system-arm",
+        "wanted": r"^/(cpus(?!/cpu-map)|chosen|psci|timer|intc|pl011|pl031|apb-pclk|virtio_mmio@a000[02468ace]00$)",
+        "unwanted": "v2m",
+    },
+}
 # Properties that must be the same wherever both trees have the node.
 SAME = ["compatible", "#address-cells", "#size-cells", "#interrupt-cells", "device_type", "mmu-type", "timebase-frequency", "stdout-path",
-        "clock-frequency", "value", "offset", "interrupts", "reg", "ranges", "interrupt-controller"]
+        "clock-frequency", "value", "offset", "interrupts", "reg", "ranges", "interrupt-controller", "enable-method", "cpu_on", "cpu_off",
+        "cpu_suspend", "migrate", "always-on", "clock-names", "#clock-cells", "clock-output-names", "dma-coherent"]
 # Where we differ on purpose: dtc wants #address-cells in every interrupt controller.
 DIFFERENT = re.compile(r"^/cpus/cpu@\d+/interrupt-controller #address-cells$")
 
@@ -52,6 +68,10 @@ def resolved(nodes, value):
     return sorted((names[words[i]], int(words[i + 1], 0)) for i in range(0, len(words), 2))
 
 
+def led_to(nodes, value):
+    return [phandles(nodes)[word] for word in value.strip("<>").split()]
+
+
 def compare(ours, theirs):
     for path in sorted(set(ours) & set(theirs)):
         mine, other = ours[path], theirs[path]
@@ -60,28 +80,30 @@ def compare(ours, theirs):
                 yield f"{path}: {name} is {mine.get(name)}, QEMU has {other.get(name)}"
         if "interrupts-extended" in mine and resolved(ours, mine["interrupts-extended"]) != resolved(theirs, other["interrupts-extended"]):
             yield f"{path}: interrupts-extended differs"
-        for name in ("interrupt-parent", "regmap", "cpu"):
-            if name in mine and phandles(ours)[mine[name].strip("<>")] != phandles(theirs)[other[name].strip("<>")]:
+        for name in ("interrupt-parent", "regmap", "cpu", "clocks"):
+            if name in mine and led_to(ours, mine[name]) != led_to(theirs, other[name]):
                 yield f"{path}: {name} leads to another node"
 
 
 def main():
-    dump = sys.argv[1]
-    if not shutil.which("dtc") or not shutil.which(QEMU):
-        print(f"dtc or {QEMU} is missing: install device-tree-compiler and qemu-system-misc")
+    dump, isa = sys.argv[1:3]
+    board = BOARDS[isa]
+    qemu = board["qemu"]
+    if not shutil.which("dtc") or not shutil.which(qemu[0]):
+        print(f"dtc or {qemu[0]} is missing: install device-tree-compiler and {board['package']}")
         return 77
     problems, n_nodes = [], 0
     for harts, ram_mib in ((1, 128), (2, 512), (8, 3072)):
         with tempfile.TemporaryDirectory() as folder:
             mine, other = folder + "/tally.dtb", folder + "/qemu.dtb"
-            subprocess.run([dump, mine, str(harts), str(ram_mib)], check=True)
-            subprocess.run([QEMU, "-M", f"virt,dumpdtb={other}", "-smp", str(harts), "-m", str(ram_mib), "-display", "none"],
+            subprocess.run([dump, isa, mine, str(harts), str(ram_mib)], check=True)
+            subprocess.run([*qemu[:2], qemu[2] + f",dumpdtb={other}", *qemu[3:], "-smp", str(harts), "-m", str(ram_mib), "-display", "none"],
                            check=True, capture_output=True, timeout=60)
             text, warnings = dts_of(mine)
             problems += [f"dtc: {line}" for line in warnings]
             ours, theirs = parse(text), parse(dts_of(other)[0])
             wanted = {path for path, node in theirs.items()
-                      if re.match(r"^/(cpus|memory|chosen|soc|reboot|poweroff)", path) and "pci" not in path}
+                      if re.match(board["wanted"], path) and board["unwanted"] not in path}
             problems += [f"{harts} harts: {path} is missing" for path in sorted(wanted - set(ours))]
             problems += [f"{harts} harts: {line}" for line in compare(ours, theirs)]
             n_nodes += len(set(ours) & set(theirs))

@@ -3012,6 +3012,64 @@ def what_cannot_boot_is_refused():
         fails(["boot", "--kernel", junk], 126, "kernel", junk)
 
 
+def image_of_arm64(name, words, flags=0, text_offset=0, magic=b"ARM\x64"):
+    """A Linux Image of arm64 whose code is these words."""
+    code = b"".join(word.to_bytes(4, "little") for word in words)
+    header = (0x14000010).to_bytes(4, "little") + bytes(4)  # b to the code
+    header += b"".join(value.to_bytes(8, "little") for value in (text_offset, 64 + len(code), flags, 0, 0, 0)) + magic + bytes(4)
+    path = os.path.join(scratch, name)
+    with open(path, "wb") as out:
+        out.write(header + code)
+    return path
+
+
+def psci_of_arm64(name, function, **header):
+    return image_of_arm64(name, (0x52800000 | (function & 0xffff) << 5, 0x72a00000 | function >> 16 << 5, 0xd4000003), **header)  # movz, movk, smc #0
+
+
+@guest
+def kernels_of_aarch64_boot_with_the_firmware_of_the_board():
+    off, restart = psci_of_arm64("off", 0x84000008), psci_of_arm64("restart", 0x84000009)
+    for harts in ("1", "4"):
+        got, out, err = run("boot", "--machine", "a53", "--harts", harts, "--kernel", off)
+        equal((got, out, err.count("\n")), (0, "", 1), err)
+    equal(run("boot", "--machine", "a53", "--kernel", psci_of_arm64("old", 0x84000008, text_offset=0x80000))[0], 0, "another offset")
+    got, out, err = run("boot", "--machine", "a53", "--kernel", restart)
+    equal((got, out), (1, ""), err)
+    contains(err, "asked for a restart")
+    got, _, err = run("boot", "--machine", "a53x4", "--kernel", image_of_arm64("waits", (0xd503207f, 0x17ffffff)))  # wfi
+    equal(got, 125, err)
+    contains(err, "stuck", "every hart waits")
+    got, _, err = run("boot", "--machine", "a53", "--kernel", image_of_arm64("spins", (0x14000000,)), "--timeout", "1")
+    equal(got, 124, err)
+    # The exit status for the finisher: movz w1, status; movk; movz x0, 0x10, lsl 16; str w1, [x0]
+    status = image_of_arm64("status", (0x52800001 | 0x3333 << 5, 0x72a00001 | 7 << 5, 0xd2a00200, 0xb9000001))
+    equal(run("boot", "--machine", "a53", "--kernel", status)[0], 7)
+    path = os.path.join(scratch, "boot-arm64.json")
+    got, _, err = run("boot", "--machine", "a53", "--kernel", off, "-j", "-o", path)
+    equal(got, 0, err)
+    with open(path, encoding="utf-8") as lines:
+        equal([one["role"] for one in json.loads(lines.readline())["images"]], ["kernel"], "the firmware is no file")
+
+
+@guest
+def what_is_no_kernel_of_aarch64_is_refused():
+    off = psci_of_arm64("off", 0x84000008)
+    refused = ["boot", "--machine", "a53", "--kernel"]
+    fails([*refused, psci_of_arm64("junk", 0x84000008, magic=b"junk")], 126, "junk", "AArch64", "arch/arm64/boot/Image")
+    fails([*refused, psci_of_arm64("rv", 0x84000008, magic=b"RSC\x05")], 126, "rv", "RV64", "a53", "AArch64", "another machine")
+    fails(["boot", "--machine", "rocket", "--kernel", off], 126, "off", "AArch64", "rocket", "RV64", "another machine")
+    fails([*refused, psci_of_arm64("big", 0x84000008, flags=1)], 126, "big-endian", "CPU_BIG_ENDIAN")
+    fails([*refused, psci_of_arm64("pages", 0x84000008, flags=4)], 126, "16 KiB", "ARM64_4K_PAGES")
+    fails([*refused, written(os.path.join(scratch, "zImage"), "\0" * 0x24 + "\x18\x28o\x01" + "\0" * 64)], 126, "zImage", "32-bit Arm", "arm64")
+    fails([*refused, written(os.path.join(scratch, "vmlinuz.efi"), "MZ\0\0zimg" + "\0" * 64)], 126, "compressed for EFI", "Image")
+    fails([*refused, written(os.path.join(scratch, "Image.gz"), "\x1f\x0b" + "\0" * 64)], 126, "arch/arm64/boot/Image")
+    fails([*refused, off, "--initrd", os.path.join(scratch, "none")], 127, "none")
+    fails([*refused, off, "--bios", os.path.join(scratch, "none")], 127, "firmware", "none")
+    fails([*refused, off, "--harts", "9"], 2, "harts")
+    fails([*refused, psci_of_arm64("far", 0x84000008, text_offset=1 << 33)], 126, "do not fit", "more with ram")
+
+
 def at_terminal(keys, wanted, end=None, words=()):
     """tally boot with a terminal of its own: (status, output). `keys` are typed once `wanted` has appeared."""
     def own_the_terminal():

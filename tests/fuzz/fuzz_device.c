@@ -131,7 +131,8 @@ static const char *disk(void) {
 static void begin(world *w) {
     tl_device_place place[N_DEVICES];
     for (uint32_t i = 0; i < N_DEVICES; i++)
-        place[i] = (tl_device_place){&w->arena, &w->host, 0x1000000 * (i + 1), i + 1, i == 6 ? 1 : 2};
+        place[i] = (tl_device_place){
+            .arena = &w->arena, .host = &w->host, .base_paddr = 0x1000000 * (i + 1), .irq = i + 1, .virtio_version = i == 6 ? 1 : 2};
     tl_device **d = w->devices;
     require(tl_clint_new(&place[0], 2, &d[0], NULL) == TL_OK && tl_plic_new(&place[1], 2, &d[1], NULL) == TL_OK &&
             tl_uart_new(&place[2], &d[2], NULL) == TL_OK && tl_finisher_new(&place[3], &d[3], NULL) == TL_OK &&

@@ -85,6 +85,12 @@ static void test_alignment(void) {
     msr(sp_el1, RAM_BASE + 0x190008);
     o = run(EL1H, code_of(0xf94003e0), 0, 0); /* ldr x0, [sp] */
     CHECK_BUT_QEMU(o.esr, syndrome(0x26, 0)); /* D1.8.2 */
+    o = run(EL1H, code_of(0x910003e0), 0, 0); /* mov x0, sp: no access */
+    CHECK(o.esr, syndrome(0x3c, 0x777));
+    o = run(EL1H, code_of(0xd10083ff), 0, 0); /* sub sp, sp, #32 */
+    CHECK(o.esr, syndrome(0x3c, 0x777));
+    o = run(EL1H, code_of(0xf98003e0), 0, 0); /* prfm pldl1keep, [sp] */
+    CHECK(o.esr, syndrome(0x3c, 0x777));
     msr(sp_el1, RAM_BASE + 0x190000);
     o = run(EL1H, code_of(0xf94003e0), 0, 0);
     CHECK(o.esr, syndrome(0x3c, 0x777));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Two harts at EL3: an SGI from one to the other, events, and a lock of exclusives. QEMU starts a
- * second hart by PSCI alone, at EL1. */
+ * Two harts at EL3: an SGI from one to the other, events, a lock of exclusives, and pairs of
+ * words that change together. QEMU starts a second hart by PSCI alone, at EL1. */
 #include "a64.h"
 
 enum { SGI = 3, ROUNDS = 200, DONE = 0x600d };
 static volatile u64 stage, counter, lock, seen[4];
+static struct { u64 up, down; /* their sum is 0 */ } pair __attribute__((aligned(16)));
+static volatile u64 n_torn[2];
 #define GICD(offset) MMIO32(GICD_BASE + (offset))
 #define GICC(offset) MMIO32(GICC_BASE + (offset))
 void second(void);
@@ -48,6 +50,21 @@ static void count(void) {
     }
 }
 
+/* Both words change, or neither does. Hart 1 adds 1 and hart 0 adds 3. */
+static void change_pair(u64 hart, u64 step) {
+    for (u32 i = 0; i < 4 * ROUNDS; i++) {
+        u64 up, down, next_up, next_down;
+        u32 failed;
+        do {
+            __asm__ volatile("ldxp %0, %1, [%2]" : "=&r"(up), "=&r"(down) : "r"(&pair) : "memory");
+            n_torn[hart] += up + down != 0;
+            next_up = up + step;
+            next_down = down - step;
+            __asm__ volatile("stxp %w0, %1, %2, [%3]" : "=&r"(failed) : "r"(next_up), "r"(next_down), "r"(&pair) : "memory");
+        } while (failed);
+    }
+}
+
 void second(void) {
     enable();
     seen[0] = mrs(mpidr_el1) & 0xffffff;
@@ -59,6 +76,8 @@ void second(void) {
     count();
     reach(3);
     wait_for(4);
+    change_pair(1, 1);
+    reach(5);
     for (;;)
         __asm__ volatile("wfi");
 }
@@ -75,5 +94,11 @@ int main(void) {
     wait_for(3);
     CHECK(counter, 2 * ROUNDS);
     reach(4);
+    change_pair(0, 3);
+    wait_for(5);
+    CHECK(n_torn[0], 0);
+    CHECK(n_torn[1], 0);
+    CHECK(pair.up, 4 * 4 * ROUNDS);
+    CHECK(pair.up + pair.down, 0);
     return 0;
 }

@@ -315,7 +315,7 @@ EXEC_SLOW(stxp_x) {
         return false;
     const uint64_t has_failed = h->mem_value;
     if (has_failed == 0) { // the memory system counts the look-up of the first half
-        if (!tl_a64_write(h, vaddr + 8, 8, tl_a64(h)->x[op->ra]))
+        if (!tl_a64_write_more(h, vaddr + 8, 8, tl_a64(h)->x[op->ra], 1))
             return false;
         h->tally[TL_S_L1D_STORE] += 1;
         h->tally[TL_S_DTLB_ACCESS] += 1;
