@@ -188,6 +188,18 @@ void tl_machine_forward(tl_machine *machine, bool is_forwarding) {
     machine->is_forwarding = is_forwarding;
 }
 
+tl_status tl_machine_tap(tl_machine *machine, struct tl_tap *tap, tl_error *err) {
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; i < machine->n_harts && status == TL_OK; i++) {
+        if (machine->is_forwarding)
+            swap_state(machine, i);
+        status = machine->engine->tap(machine->harts[i], tap, err);
+        if (machine->is_forwarding)
+            swap_state(machine, i);
+    }
+    return status;
+}
+
 static void detach(tl_machine *machine) {
     tl_machine_forward(machine, false);
     for (uint32_t i = 0; i < machine->n_harts; i++) {

@@ -59,6 +59,10 @@ TL_MUST_CHECK tl_status tl_machine_add_forwarder(tl_machine *machine, const tl_e
 // Between two runs: the forwarder runs from now on; false: the detailed core does. Instructions in
 // flight are taken back (docs/detailed-core.md, section 7).
 void tl_machine_forward(tl_machine *machine, bool is_forwarding);
+// tl_engine_type.tap of the detailed core of every hart, whoever runs. Cycles of the forwarder are
+// TL_TAP_OUTSIDE.
+struct tl_tap;
+TL_MUST_CHECK tl_status tl_machine_tap(tl_machine *machine, struct tl_tap *tap, tl_error *err);
 void tl_machine_free(tl_machine *machine); // NULL is fine
 // Part of tl_machine_new.
 TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err);

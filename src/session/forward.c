@@ -193,8 +193,6 @@ tl_status tl_forward_resolve(tl_forward *f, const tl_guest *guest, tl_error *err
 
 uint64_t tl_forward_until(const tl_forward *f) { return f->until; }
 
-bool tl_forward_is_detailed(const tl_forward *f) { return !f->machine->is_forwarding; }
-
 const tl_breaks *tl_forward_breaks(const tl_forward *f) {
     if (f->phase != PHASE_FORWARD)
         return NULL;
@@ -208,8 +206,7 @@ static tl_status cross(tl_forward *f, const tl_guest *guest, const tl_hart *hart
 }
 
 tl_status tl_forward_turn(tl_forward *f, const tl_guest *guest, const tl_hart *hart, void (*note)(void *ctx, const char *sentence),
-                          void *ctx, bool *ret_has_switched, tl_error *err) {
-    const bool was_forwarding = f->machine->is_forwarding;
+                          void *ctx, tl_error *err) {
     const uint64_t now = retired(f->machine);
     bool is_there = now >= f->until;
     tl_status status = TL_OK;
@@ -229,7 +226,6 @@ tl_status tl_forward_turn(tl_forward *f, const tl_guest *guest, const tl_hart *h
         case PHASE_REST: break;
         }
     }
-    *ret_has_switched = f->machine->is_forwarding != was_forwarding;
     return status;
 }
 

@@ -26,11 +26,9 @@ TL_MUST_CHECK tl_status tl_forward_resolve(tl_forward *forward, const tl_guest *
 // The sum of all harts' instret at which the phase ends; UINT64_MAX: none.
 uint64_t tl_forward_until(const tl_forward *forward);
 const tl_breaks *tl_forward_breaks(const tl_forward *forward); // NULL: none
-bool tl_forward_is_detailed(const tl_forward *forward);        // the detailed core runs
-// A run has returned. `hart` stands at a breakpoint; NULL: none does. *ret_has_switched: another
-// engine runs from now on.
+// A run has returned. `hart` stands at a breakpoint; NULL: none does.
 TL_MUST_CHECK tl_status tl_forward_turn(tl_forward *forward, const tl_guest *guest, const tl_hart *hart,
-                                        void (*note)(void *ctx, const char *sentence), void *ctx, bool *ret_has_switched, tl_error *err);
+                                        void (*note)(void *ctx, const char *sentence), void *ctx, tl_error *err);
 // The program has ended: the detailed core has the harts again, so that its identities are checked.
 void tl_forward_end(tl_forward *forward);
 

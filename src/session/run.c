@@ -315,15 +315,6 @@ static void read_totals(tl_session *session, uint64_t *ret_values) {
         memcpy(ret_values, machine->tally, machine->probe.n_cells * sizeof *ret_values);
 }
 
-// To every hart. NULL: detaches.
-static tl_status attach_tap(tl_session *session, tl_tap *tap, tl_error *err) {
-    const tl_machine *machine = session->machine;
-    tl_status status = TL_OK;
-    for (uint32_t i = 0; i < machine->n_harts && !machine->is_forwarding && status == TL_OK; i++)
-        status = machine->engine->tap(machine->harts[i], tap, err);
-    return status;
-}
-
 tl_status tl_session_can_tap(const tl_session *session, uint32_t *ret_n_harts,
                              void (**ret_disassemble)(uint32_t bits, uint64_t pc, char *buffer, size_t size), tl_error *err) {
     const tl_machine *machine = session->machine;
@@ -340,10 +331,9 @@ tl_status tl_session_can_tap(const tl_session *session, uint32_t *ret_n_harts,
 }
 
 tl_status tl_session_tap(tl_session *session, tl_tap *tap, tl_error *err) {
-    const bool is_inside =
-        (!session->regions || tl_regions_is_inside(session->regions)) && (!session->forward || tl_forward_is_detailed(session->forward));
+    const bool is_inside = !session->regions || tl_regions_is_inside(session->regions);
     session->tap = tap;
-    return attach_tap(session, is_inside ? tap : NULL, err);
+    return tl_machine_tap(session->machine, is_inside ? tap : NULL, err);
 }
 
 // A hart stands before a place where a region may begin or end.
@@ -363,11 +353,7 @@ static tl_status cross_border(tl_session *session, const tl_hart *hart, tl_error
 
 // The fast engine or the detailed core may have to go on. `hart`: stands at a breakpoint, or NULL.
 static tl_status take_turn(tl_session *session, const tl_hart *hart, tl_error *err) {
-    bool has_switched;
-    tl_status status = tl_forward_turn(session->forward, session->guest, hart, take_note, session, &has_switched, err);
-    if (status == TL_OK && has_switched && session->tap)
-        status = tl_session_tap(session, session->tap, err);
-    return status;
+    return tl_forward_turn(session->forward, session->guest, hart, take_note, session, err);
 }
 
 static uint64_t retired(const tl_session *session) {

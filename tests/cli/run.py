@@ -2053,6 +2053,10 @@ def a_record_of_the_pipeline_is_bounded_and_may_be_of_one_region():
         raise AssertionError(f"{len(part.uops)} of {len(all_of_it.uops)} uops")
     labels = {uop["label"] for uop in all_of_it.uops.values()}
     equal([uop["label"] for uop in part.uops.values() if uop["label"] not in labels], [])
+    path, _ = record_pipeline("late.kanata", "--fast-forward", "5k", "--limit", "100M")
+    signals = counts(report("-m", "ooo", "--fast-forward", "5k", "-e", "core.*", *program("spin", 300))[0])
+    for signal, value in pipeline_counts(Kanata(path)).items():
+        equal(value, signals["core." + signal], signal)
     contains(record_pipeline("none.kanata", "--roi", "abort")[1], "abort was never reached", "none.kanata has 0 uops")
     equal(len(Kanata(os.path.join(scratch, "none.kanata")).uops), 0)
 

@@ -195,15 +195,26 @@ static void suspend(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mas
     t->inner->suspend(t->inner, first, n, ring_mask);
 }
 
-static bool resume(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask) {
-    core_tap *t = tap_of(flow);
+static void note_all_back(core_tap *t) {
     const tl_core *core = t->core;
-    idle_until(t, core->h->now, TL_TAP_OUTSIDE);
-    if (t->inner->resume(t->inner, first, n, ring_mask))
-        return true;
     for (uint64_t seq = core->fetched; seq-- > core->retired;)
         note_back(t, seq);
+}
+
+static bool resume(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask) {
+    core_tap *t = tap_of(flow);
+    idle_until(t, t->core->h->now, TL_TAP_OUTSIDE);
+    if (t->inner->resume(t->inner, first, n, ring_mask))
+        return true;
+    note_all_back(t);
     return false;
+}
+
+static void forget(tl_flow *flow) {
+    core_tap *t = tap_of(flow);
+    idle_until(t, t->core->h->now, TL_TAP_OUTSIDE);
+    note_all_back(t);
+    t->inner->forget(t->inner);
 }
 
 // ---- Attachment.
@@ -221,7 +232,8 @@ static core_tap *tap_new(tl_core *core) {
                         .bits = bits,
                         .alone = alone,
                         .suspend = suspend,
-                        .resume = resume};
+                        .resume = resume,
+                        .forget = forget};
     return t;
 }
 
