@@ -165,7 +165,8 @@ static void add_node(tl_core *core, uint32_t node, uint64_t seq, tl_issue issue,
         schedule(core, node, ready);
 }
 
-// Returns the cell of what is full, or NEVER. A thread that gets company may hold more than its half.
+// Returns the cell of what is full, or NEVER. A thread that gets company may hold more than its
+// half.
 TL_ALWAYS_INLINE uint64_t full_of(const tl_core *core, tl_issue issue) {
     const core_limits *c = &core->limits;
     const bool is_store = issue == ISSUE_STORE;
