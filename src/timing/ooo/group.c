@@ -143,11 +143,10 @@ static void set_limits(tl_core *core, uint32_t n_active, uint64_t now) {
                                 .store_buffers = c->store_buffers / n_active,
                                 .memory_queue = c->memory_queue / n_active,
                                 .general_queue = c->general_queue / n_active};
-    core->has_company = n_active > 1;
-    if (memcmp(&limits, &core->limits, sizeof limits) == 0)
-        return;
-    core_rewind(core, now);
+    if (memcmp(&limits, &core->limits, sizeof limits) != 0)
+        core_rewind(core, now); // by the old rules
     core->limits = limits;
+    core->has_company = n_active > 1;
 }
 
 static uint32_t n_active(const tl_core *core, tl_core *const *cores, uint32_t n_cores, uint32_t running) {

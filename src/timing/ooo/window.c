@@ -165,19 +165,20 @@ static void add_node(tl_core *core, uint32_t node, uint64_t seq, tl_issue issue,
         schedule(core, node, ready);
 }
 
-// Returns the cell of what is full, or NEVER.
+// Returns the cell of what is full, or NEVER. A thread that gets company may hold more than its
+// half.
 TL_ALWAYS_INLINE uint64_t full_of(const tl_core *core, tl_issue issue) {
     const core_limits *c = &core->limits;
     const bool is_store = issue == ISSUE_STORE;
     if (core->rob_used + 1 + is_store > c->rob_uops)
         return CORE_STALL_ROB;
-    if (is_memory_queue(issue) && core->memory_used == c->memory_queue)
+    if (is_memory_queue(issue) && core->memory_used >= c->memory_queue)
         return CORE_STALL_MEMORY_QUEUE;
-    if ((is_store || !is_memory_queue(issue)) && core->general_used == c->general_queue)
+    if ((is_store || !is_memory_queue(issue)) && core->general_used >= c->general_queue)
         return CORE_STALL_GENERAL_QUEUE;
-    if (issue == ISSUE_LOAD && core->loads_used == c->load_buffers)
+    if (issue == ISSUE_LOAD && core->loads_used >= c->load_buffers)
         return CORE_STALL_LOADS;
-    return is_store && core->stores_used == c->store_buffers ? CORE_STALL_STORES : NEVER;
+    return is_store && core->stores_used >= c->store_buffers ? CORE_STALL_STORES : NEVER;
 }
 
 static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
