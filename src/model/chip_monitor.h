@@ -37,6 +37,15 @@ typedef struct tl_monitor_tenant {
     uint32_t partition, vm, context, tag;
 } tl_monitor_tenant;
 
+// Rules of the owner about one VM.
+typedef struct tl_monitor_vm {
+    uint32_t vm;
+    bool is_confidential;  // the hypervisor and out-of-band clients see nothing of it
+    bool contexts_read_vm; // each of its contexts reads the block of the VM, too
+} tl_monitor_vm;
+
+enum { TL_MONITOR_KEY_BYTES = 32 };
+
 typedef struct tl_monitor_plan {
     const void *settings; // of the design, as the machine description has them
     bool is_safe;         // tenants are kept apart; else the design is as its source states it
@@ -47,6 +56,10 @@ typedef struct tl_monitor_plan {
     const tl_probe *shared_units;               // "chip.noc" and so on
     const tl_monitor_tenant *tenants;           // all contexts
     uint32_t n_tenants;
+    const tl_monitor_vm *vms;
+    uint32_t n_vms;
+    // Of the out-of-band operator, TL_MONITOR_KEY_BYTES; NULL: nobody proves to be the operator.
+    const uint8_t *operator_key;
     tl_monitor_host host; // copied
 } tl_monitor_plan;
 
@@ -89,6 +102,13 @@ typedef struct tl_monitor_switch {
     uint32_t n_missing;   // collection units that did not answer in time
 } tl_monitor_switch;
 
+// Software of a partition that reaches the monitor by loads and stores, as the hardware knows it.
+typedef enum tl_monitor_role { TL_MONITOR_CONTEXT, TL_MONITOR_SYSTEM, TL_MONITOR_HYPERVISOR } tl_monitor_role;
+typedef struct tl_monitor_client {
+    tl_monitor_role role;
+    uint32_t partition, vm, context; // context TL_MONITOR_NONE: not of TL_MONITOR_CONTEXT
+} tl_monitor_client;
+
 typedef struct tl_chip_monitor tl_chip_monitor;
 
 typedef struct tl_chip_monitor_type {
@@ -125,6 +145,22 @@ typedef struct tl_chip_monitor_type {
     // device; context TL_MONITOR_NONE: that of the VM. ret_values has n_events elements.
     TL_MUST_CHECK tl_status (*read)(const tl_chip_monitor *monitor, uint32_t vm, uint32_t context, tl_monitor_block *ret_block,
                                     tl_monitor_value *ret_values, tl_error *err);
+
+    // Window of clients. NULL: the design has none.
+    uint64_t (*window_bytes)(const tl_chip_monitor *monitor);
+    // Does what happens before `cycle`, which is at most `next`. Reads no total of that cycle.
+    void (*present)(tl_chip_monitor *monitor, uint64_t cycle);
+    // Accesses of 1, 2, 4 or 8 bytes, aligned, at an offset in the window. false: refused, with an
+    // entry in the audit log. A store may bring next_of the client's partition forward.
+    bool (*load)(tl_chip_monitor *monitor, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value);
+    bool (*store)(tl_chip_monitor *monitor, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t value);
+    // Refused accesses and requests so far, of everybody.
+    uint64_t (*n_refused)(const tl_chip_monitor *monitor);
+
+    // Out-of-band registers, of 32 bits. They allocate nothing and need no hart. NULL: the design
+    // has none. false: no register is there.
+    bool (*mailbox_read)(const tl_chip_monitor *monitor, uint32_t offset, uint32_t *ret_value);
+    bool (*mailbox_write)(tl_chip_monitor *monitor, uint32_t offset, uint32_t value);
 } tl_chip_monitor_type;
 
 #endif

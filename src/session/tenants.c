@@ -17,6 +17,7 @@
 #include "base/bits.h"
 #include "session/description.h"
 #include "session/run.h"
+#include "session/tenants_clients.h"
 #include "session/tenants_monitor.h"
 #include "session/tenants_state.h"
 
@@ -83,6 +84,7 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
         const tl_os_limits limits = {.until_cycle = limit, .until_instret = UINT64_MAX, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
         tl_os_report report = {0};
         tl_status status = tl_os_run(v->os, &limits, &report, err);
+        const uint64_t end = tl_tenants_clients_take_end(t, partition);
         if (status != TL_OK)
             return status;
         switch (report.stop) {
@@ -92,8 +94,8 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
                 ret_event->kind = TL_CHIP_STOPPED;
                 return TL_OK;
             }
-            if (limit < p->turn_end) {
-                ret_event->kind = TL_CHIP_RAN;
+            if (end < limit || limit < p->turn_end) {
+                *ret_event = (tl_chip_event){.kind = TL_CHIP_RAN, .cycle = end < limit ? end : 0};
                 return TL_OK;
             }
             if (!other_vm(p, &other)) {
@@ -379,7 +381,11 @@ static tl_status build(tl_tenants *t, tl_error *err) {
         status = load_vm(t, &t->vms[i], err);
     if (status == TL_OK)
         status = new_chip(t, err);
-    return status == TL_OK ? tl_tenants_monitor_open(t, err) : status;
+    if (status == TL_OK)
+        status = tl_tenants_monitor_open(t, err);
+    if (status == TL_OK)
+        tl_tenants_clients_open(t);
+    return status;
 }
 
 static tl_status take_interval(tl_tenants *t, tl_error *err) {

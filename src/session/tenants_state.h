@@ -49,6 +49,12 @@ typedef struct tl_tenants_part {
     uint32_t to;     // index of the VM to which it is
     uint64_t *gated; // [cell] counted while is_gated
     uint64_t *stint; // [cell] monitored when the present context began
+
+    // With clients (tenants_clients.h).
+    tl_tenants *tenants;
+    tl_bus bus;
+    const tl_bus *below; // of PMUs with a window; NULL: there are none
+    uint64_t run_end;    // the run under way ends there; UINT64_MAX: at its limit
 } tl_tenants_part;
 
 struct tl_tenants {

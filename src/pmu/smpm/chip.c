@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "pmu/smpm/service.h"
 #include "pmu/smpm/taps.h"
 
 enum { N_COMMIT_PERIODS = 4, NO_HART = UINT32_MAX };
@@ -45,6 +46,9 @@ struct tl_chip_monitor {
     uint32_t n_metrics;
     uint64_t *copy; // of a block
     uint32_t n_copy_words;
+    tl_smpm_service *service;
+    uint32_t vm_of[TL_SMPM_MAX_PARTITIONS]; // that has the partition; TL_MONITOR_NONE: nobody
+    uint64_t idle_cycles, idle_from;        // until idle_from; since then if no partition has a VM
 };
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "no memory for the monitor of the chip"); }
@@ -261,6 +265,69 @@ static tl_status add_tenants(tl_chip_monitor *m, tl_error *err) {
     return status == TL_OK ? tl_smpm_start(m->model, TL_SMPM_SHARED, 0, 0, err) : status;
 }
 
+// ---- The secure controller.
+
+static bool is_idle(const tl_chip_monitor *m) {
+    bool is_used = false;
+    for (uint32_t p = 0; p < m->plan.n_partitions; p++)
+        is_used |= m->vm_of[p] != TL_MONITOR_NONE;
+    return !is_used;
+}
+
+static void set_vm(tl_chip_monitor *m, uint32_t partition, uint32_t vm) {
+    const uint64_t now = tl_smpm_now(m->model);
+    m->idle_cycles += is_idle(m) ? now - m->idle_from : 0;
+    m->idle_from = now;
+    m->vm_of[partition] = vm;
+}
+
+static void tell_idle(void *ctx, uint64_t *ret_idle_cycles, uint32_t *ret_n_partitions) {
+    const tl_chip_monitor *m = ctx;
+    *ret_idle_cycles = m->idle_cycles + (is_idle(m) ? tl_smpm_now(m->model) - m->idle_from : 0);
+    *ret_n_partitions = 0;
+    for (uint32_t p = 0; p < m->plan.n_partitions; p++)
+        *ret_n_partitions += m->vm_of[p] != TL_MONITOR_NONE;
+}
+
+static uint32_t partition_of(void *ctx, uint32_t vm) {
+    const tl_chip_monitor *m = ctx;
+    for (uint32_t p = 0; p < m->plan.n_partitions; p++)
+        if (m->vm_of[p] == vm && !m->is_switching[p])
+            return p;
+    return TL_MONITOR_NONE;
+}
+
+// The directory of metrics. The remainder of a multi-bit input is a metric of its own.
+static tl_status add_service(tl_chip_monitor *m, tl_arena *arena, tl_error *err) {
+    const bool exports = tl_smpm_exports(&m->config);
+    tl_smpm_metric *list = tl_arena_alloc(arena, 2 * m->n_metrics * sizeof *list);
+    uint32_t n = 0;
+    if (!list)
+        return no_memory(err);
+    for (uint32_t i = 0; i < m->n_metrics; i++) {
+        const metric *row = &m->metrics[i];
+        list[n++] = (tl_smpm_metric){.name = row->event.name, .unit = row->event.unit, .scale = row->event.scale, .index = row->ctr};
+        if (!row->is_multi || !exports)
+            continue;
+        const char *name = tl_arena_printf(arena, "%s.remainder", row->event.name);
+        if (!name)
+            return no_memory(err);
+        list[n++] = (tl_smpm_metric){.name = name, .unit = row->event.unit, .scale = 1, .index = row->residue};
+    }
+    for (uint32_t p = 0; p < TL_SMPM_MAX_PARTITIONS; p++)
+        m->vm_of[p] = TL_MONITOR_NONE;
+    const tl_smpm_service_plan plan = {.model = m->model,
+                                       .config = &m->config,
+                                       .chip = &m->plan,
+                                       .metrics = list,
+                                       .n_metrics = n,
+                                       .n_ulcs = m->layout.n_ulcs,
+                                       .ctx = m,
+                                       .idle = tell_idle,
+                                       .partition_of = partition_of};
+    return tl_smpm_service_new(&plan, arena, &m->service, err);
+}
+
 static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_monitor **ret_monitor, tl_error *err) {
     tl_chip_monitor *m = tl_arena_alloc(arena, sizeof *m);
     if (!m)
@@ -282,6 +349,8 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
     if (status == TL_OK && !m->copy)
         status = no_memory(err);
     if (status == TL_OK)
+        status = add_service(m, arena, err);
+    if (status == TL_OK)
         *ret_monitor = m;
     return status;
 }
@@ -291,6 +360,7 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
 static uint32_t ctx_of(uint32_t context) { return context == TL_MONITOR_NONE ? TL_SMPM_NO_CTX : context; }
 
 static tl_status start(tl_chip_monitor *m, uint32_t partition, uint32_t vm, uint32_t context, tl_error *err) {
+    set_vm(m, partition, vm);
     return tl_smpm_start(m->model, partition, vm, ctx_of(context), err);
 }
 
@@ -339,6 +409,7 @@ static void note_ends(tl_chip_monitor *m) {
         if (done.step != TL_SMPM_IDLE)
             continue;
         m->is_switching[p] = false;
+        set_vm(m, p, m->requests[p].vm);
         m->last[p] = (tl_monitor_switch){.n_done = done.n_done,
                                          .begin_cycle = m->requests[p].halted,
                                          .end_cycle = done.at[TL_SMPM_CS13] + 1,
@@ -439,6 +510,27 @@ static tl_status read_block(const tl_chip_monitor *m, uint32_t vm, uint32_t cont
     return TL_OK;
 }
 
+// ---- Clients.
+
+tl_smpm_service *tl_smpm_chip_service(tl_chip_monitor *m) { return m->service; }
+
+static uint64_t window_bytes(const tl_chip_monitor *m) { return tl_smpm_service_bytes(m->service); }
+static void present(tl_chip_monitor *m, uint64_t cycle) { tl_smpm_run(m->model, cycle); }
+static bool load(tl_chip_monitor *m, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value) {
+    return tl_smpm_service_load(m->service, client, offset, size_bytes, ret_value);
+}
+static bool store(tl_chip_monitor *m, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t value) {
+    return tl_smpm_service_store(m->service, client, offset, size_bytes, value);
+}
+static uint64_t n_refused(const tl_chip_monitor *m) { return tl_smpm_service_mcu(m->service)->audit.n_entries; }
+
+static bool mailbox_read(const tl_chip_monitor *m, uint32_t offset, uint32_t *ret_value) {
+    return tl_smpm_mailbox_read(tl_smpm_service_mailbox(m->service), offset, ret_value);
+}
+static bool mailbox_write(tl_chip_monitor *m, uint32_t offset, uint32_t value) {
+    return tl_smpm_mailbox_write(tl_smpm_service_mailbox(m->service), offset, value);
+}
+
 const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .create = create,
     .start = start,
@@ -454,4 +546,11 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .event = event_at,
     .hears = hears,
     .read = read_block,
+    .window_bytes = window_bytes,
+    .present = present,
+    .load = load,
+    .store = store,
+    .n_refused = n_refused,
+    .mailbox_read = mailbox_read,
+    .mailbox_write = mailbox_write,
 };
