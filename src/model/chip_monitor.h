@@ -44,7 +44,7 @@ typedef struct tl_monitor_vm {
     bool contexts_read_vm; // each of its contexts reads the block of the VM, too
 } tl_monitor_vm;
 
-enum { TL_MONITOR_KEY_BYTES = 32 };
+enum { TL_MONITOR_KEY_BYTES = 32, TL_MONITOR_MESSAGE_BYTES = 8 };
 
 typedef struct tl_monitor_plan {
     const void *settings; // of the design, as the machine description has them
@@ -157,10 +157,10 @@ typedef struct tl_chip_monitor_type {
     // Refused accesses and requests so far, of everybody.
     uint64_t (*n_refused)(const tl_chip_monitor *monitor);
 
-    // Out-of-band registers, of 32 bits. They allocate nothing and need no hart. NULL: the design
-    // has none. false: no register is there.
-    bool (*mailbox_read)(const tl_chip_monitor *monitor, uint32_t offset, uint32_t *ret_value);
-    bool (*mailbox_write)(tl_chip_monitor *monitor, uint32_t offset, uint32_t value);
+    // Answers a message of an out-of-band client. It allocates nothing and needs no hart. NULL: the
+    // design has no mailbox.
+    void (*oob_answer)(tl_chip_monitor *monitor, const uint8_t *message, uint8_t *ret_answer);
+    void (*oob_hang_up)(tl_chip_monitor *monitor); // the client has gone: its session ends
 } tl_chip_monitor_type;
 
 #endif

@@ -19,6 +19,7 @@
 #include "session/run.h"
 #include "session/tenants_clients.h"
 #include "session/tenants_monitor.h"
+#include "session/tenants_oob.h"
 #include "session/tenants_state.h"
 
 tl_status tl_tenants_no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
@@ -197,6 +198,7 @@ static void warn(void *ctx, const char *sentence) {
 
 static bool wants_stop(void *ctx) {
     tl_tenants *t = ((tl_tenants_vm *)ctx)->tenants;
+    tl_tenants_oob_poll(t);
     t->must_stop = t->must_stop || (t->options.wants_stop && t->options.wants_stop(t->options.ctx));
     return t->must_stop;
 }
@@ -383,9 +385,10 @@ static tl_status build(tl_tenants *t, tl_error *err) {
         status = new_chip(t, err);
     if (status == TL_OK)
         status = tl_tenants_monitor_open(t, err);
-    if (status == TL_OK)
-        tl_tenants_clients_open(t);
-    return status;
+    if (status != TL_OK)
+        return status;
+    tl_tenants_clients_open(t);
+    return tl_tenants_oob_open(t, err);
 }
 
 static tl_status take_interval(tl_tenants *t, tl_error *err) {
@@ -413,6 +416,7 @@ tl_status tl_tenants_open_with(const tl_tenants_options *options, const tl_chip_
     if (!t)
         return tl_tenants_no_memory(err);
     t->monitor_type = type;
+    t->oob.listener = t->oob.client = -1;
     tl_tenants_init(&t->options);
     memcpy(&t->options, options, options->size < sizeof t->options ? options->size : sizeof t->options);
     tl_status status = build(t, err);
@@ -433,6 +437,7 @@ tl_status tl_tenants_open_with(const tl_tenants_options *options, const tl_chip_
 void tl_tenants_close(tl_tenants *t) {
     if (!t)
         return;
+    tl_tenants_oob_close(t);
     for (uint32_t i = 0; t->vms && i < t->plan.n_vms; i++) {
         tl_os_free(t->vms[i].os);
         free(t->vms[i].switch_cycles);
@@ -505,6 +510,8 @@ tl_status tl_tenants_run(tl_tenants *t, tl_run_state *ret_state, tl_error *err) 
     *ret_state = TL_RUN_GOING;
     return TL_OK;
 }
+
+void tl_tenants_serve_oob(tl_tenants *t) { tl_tenants_oob_serve(t); }
 
 void tl_tenants_end(tl_tenants *t, tl_end_reason reason) {
     if (t->has_ended)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/hex_file.h"
 #include "machine/keys.h"
 
 enum { WRITING_CYCLES = 100 }; // between two looks at a block that is being written
@@ -103,6 +104,10 @@ static tl_status create(tl_tenants *t, tl_error *err) {
     tl_status status = list_vms(t, &vms, err);
     if (status != TL_OK)
         return status;
+    if (t->options.oob_key)
+        status = tl_hex_file_read(t->options.oob_key, "the key of the operator", t->oob.key, sizeof t->oob.key, err);
+    if (status != TL_OK)
+        return status;
     const tl_monitor_plan plan = {.settings = settings,
                                   .is_safe = t->plan.profile == TL_CHIP_SAFE,
                                   .n_partitions = t->config.n_partitions,
@@ -116,6 +121,7 @@ static tl_status create(tl_tenants *t, tl_error *err) {
                                   .n_tenants = t->n_tenants,
                                   .vms = vms,
                                   .n_vms = t->plan.n_vms,
+                                  .operator_key = t->options.oob_key ? t->oob.key : NULL,
                                   .host = {t, partition_totals, shared_totals}};
     status = t->monitor_type->create(&plan, &t->arena, &t->monitor, err);
     for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++)

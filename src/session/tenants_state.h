@@ -57,8 +57,17 @@ typedef struct tl_tenants_part {
     uint64_t run_end;    // the run under way ends there; UINT64_MAX: at its limit
 } tl_tenants_part;
 
+typedef struct tl_tenants_oob { // tenants_oob.h
+    int listener, client;        // -1: none
+    bool is_bound;               // the path is this run's
+    uint8_t message[TL_MONITOR_MESSAGE_BYTES];
+    uint32_t n_bytes; // of it
+    uint8_t key[TL_MONITOR_KEY_BYTES];
+} tl_tenants_oob;
+
 struct tl_tenants {
     tl_tenants_options options;
+    tl_tenants_oob oob;
     tl_tenants_plan plan;
     tl_config config;
     tl_arena arena;

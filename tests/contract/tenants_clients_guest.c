@@ -447,6 +447,116 @@ static void test_odd_accesses_fault_or_answer(void **state) {
     tl_tenants_close(tenants);
 }
 
+// ---- The mailbox on a machine whose harts stand still (T-OOB-1, T-OOB-2).
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED
+#endif
+#endif
+static bool forbids_memory;
+#if !defined(IS_SANITIZED) && !defined(__SANITIZE_ADDRESS__)
+extern void *__libc_malloc(size_t n_bytes);
+extern void *__libc_calloc(size_t n, size_t n_bytes);
+extern void *__libc_realloc(void *block, size_t n_bytes);
+void *malloc(size_t n_bytes) { return forbids_memory ? abort(), NULL : __libc_malloc(n_bytes); }
+void *calloc(size_t n, size_t n_bytes) { return forbids_memory ? abort(), NULL : __libc_calloc(n, n_bytes); }
+void *realloc(void *block, size_t n_bytes) { return forbids_memory ? abort(), NULL : __libc_realloc(block, n_bytes); }
+#endif
+
+static uint32_t access_register(bool is_write, uint32_t offset, uint32_t value) {
+    uint8_t message[TL_MONITOR_MESSAGE_BYTES] = {is_write, (uint8_t)offset, 0, 0}, answer[TL_MONITOR_MESSAGE_BYTES];
+    for (int i = 0; i < 4; i++)
+        message[4 + i] = (uint8_t)(value >> 8 * i);
+    REAL->oob_answer(seen.monitor, message, answer);
+    assert_int_equal(answer[0], 0);
+    return answer[4] | (uint32_t)answer[5] << 8 | (uint32_t)answer[6] << 16 | (uint32_t)answer[7] << 24;
+}
+
+static uint64_t value_out(void) {
+    return access_register(false, TL_SMPM_OOB_DATA_OUT, 0) | (uint64_t)access_register(false, TL_SMPM_OOB_EXT_OUT, 0) << 32;
+}
+
+static uint32_t command(uint32_t cmd, uint32_t data_in, const uint32_t *auth) {
+    access_register(true, TL_SMPM_OOB_DATA_IN, data_in);
+    for (uint32_t i = 0; auth && i < 4; i++)
+        access_register(true, TL_SMPM_OOB_AUTH + 4 * i, auth[i]);
+    access_register(true, TL_SMPM_OOB_CMD, cmd);
+    return TL_SMPM_OOB_STATUS_OF(access_register(false, TL_SMPM_OOB_CMD, 0));
+}
+
+static uint8_t session[32];
+static uint64_t n_codes;
+static uint32_t coded(uint32_t cmd, uint32_t data_in) {
+    uint32_t auth[4];
+    tl_smpm_oob_code(session, n_codes++, cmd, data_in, auth);
+    return command(cmd, data_in, auth);
+}
+
+static void open_session(const uint8_t *key) {
+    uint32_t proof[4];
+    assert_int_equal(command(TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_BEGIN, 0, 0), TL_SMPM_OPERATOR, NULL), TL_SMPM_OOB_SUCCESS);
+    const uint64_t value = value_out();
+    const uint32_t challenge[2] = {(uint32_t)value, (uint32_t)(value >> 32)};
+    tl_smpm_oob_proof(key, TL_SMPM_OPERATOR, challenge, proof);
+    tl_smpm_oob_session(key, challenge, session);
+    n_codes = 0;
+    assert_int_equal(command(TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_BEGIN, 1, 0), 0, proof), TL_SMPM_OOB_SUCCESS);
+}
+
+// Counter 0 of harts is their cycles.
+static uint64_t cycles_latched(bool is_coded) {
+    const uint32_t cmd = TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_READ64, 0, 0);
+    assert_int_equal(is_coded ? coded(cmd, 0) : command(cmd, 0, NULL), TL_SMPM_OOB_SUCCESS);
+    return value_out();
+}
+
+static void test_the_mailbox_answers_while_all_harts_stand(void **state) {
+    (void)state;
+    static const uint8_t key[TL_SMPM_KEY_BYTES] = {7, 3};
+    const uint32_t latch = TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_LATCH, 0, 0);
+    write_readers("SAFE", "kernel_chase", "\"1\"");
+    tl_tenants *tenants = run(TL_ENGINE_FASTEST);
+    const tl_tenants_vm *vm = &tenants->vms[0];
+    const tl_monitor_event *cycles = REAL->event(seen.monitor, (uint32_t)event_named("hart.cycle"));
+    uint64_t truth = 0, of_vm = 0;
+    for (uint32_t i = 0; i < tenants->n_accounts; i++)
+        truth += i < tenants->parts[0].idle ? truth_of(i, cycles) : 0;
+    for (uint32_t i = 0; i < TL_N_OWN_ACCOUNTS; i++) // nobody counts within switches
+        for (uint32_t v = 0; v < tenants->plan.n_vms; v++)
+            truth -= i == TL_SWITCHING ? truth_of(tenants->vms[v].first_account + tenants->plan.vms[v].n_contexts + i, cycles) : 0;
+    for (uint32_t i = 0; i < vm->plan->n_contexts; i++)
+        of_vm += truth_of(vm->first_account + i, cycles);
+    tl_smpm_mcu *mcu = tl_smpm_service_mcu(tl_smpm_chip_service(seen.monitor));
+    tl_smpm_requester operator_ = {.id = TL_SMPM_OPERATOR, .rights = TL_SMPM_RIGHT_LATCH_VM | TL_SMPM_RIGHT_CONFIGURE, .vms = UINT32_MAX};
+    memcpy(operator_.key, key, sizeof key);
+    assert_true(tl_smpm_mcu_enroll(mcu, &operator_));
+    forbids_memory = true;
+    assert_int_equal(command(TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_ID, 0, 0), 0, NULL), TL_SMPM_OOB_SUCCESS);
+    assert_int_equal(command(TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_STATUS, 0, 0), 0, NULL), TL_SMPM_OOB_SUCCESS);
+    assert_int_equal(value_out() >> 8, 0); // no partition is in use any more
+    assert_int_equal(command(TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_IDLE, 0, 0), 0, NULL), TL_SMPM_OOB_SUCCESS);
+    assert_true(value_out() << 32 != 0 && (uint32_t)value_out() < value_out() >> 32);
+    assert_int_equal(command(latch, 0, NULL), TL_SMPM_OOB_SUCCESS);
+    assert_true(cycles_latched(false) == truth);
+    assert_int_equal(command(latch, TL_SMPM_OOB_SCOPE(1, 1, 0), NULL), TL_SMPM_OOB_DENIED); // without a session
+    open_session(key);
+    assert_int_equal(coded(latch, TL_SMPM_OOB_SCOPE(1, 1, 0)), TL_SMPM_OOB_SUCCESS);
+    assert_true(cycles_latched(true) == of_vm);
+    assert_int_equal(coded(latch, TL_SMPM_OOB_SCOPE(2, 1, 1)), TL_SMPM_OOB_SUCCESS);
+    assert_true(cycles_latched(true) == truth_of(vm->first_account + 1, cycles));
+    assert_int_equal(coded(latch, TL_SMPM_OOB_SCOPE(1, 9, 0)), TL_SMPM_OOB_BAD_ARG);
+    assert_int_equal(coded(TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_CONFIG, TL_SMPM_CONFIG_HV_READS_VM, 0), 0), TL_SMPM_OOB_SUCCESS);
+    assert_false(mcu->policy.hv_reads_vm);
+    for (uint32_t ulc = 0; ulc < 16; ulc++) // the device's block would lose each of them
+        assert_int_equal(coded(TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_CONFIG, TL_SMPM_CONFIG_MASK, 0), ulc), TL_SMPM_OOB_DENIED);
+    REAL->oob_hang_up(seen.monitor);
+    assert_int_equal(command(TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_READ64, 0, 0), 0, NULL), TL_SMPM_OOB_STALE);
+    assert_int_equal(coded(latch, TL_SMPM_OOB_SCOPE(1, 1, 0)), TL_SMPM_OOB_DENIED);
+    forbids_memory = false;
+    tl_tenants_close(tenants);
+}
+
 static int make_folder(void **state) {
     (void)state;
     return mkdtemp(folder) ? 0 : 1;
@@ -466,6 +576,7 @@ int main(void) {
         cmocka_unit_test(test_engines_and_neighbors_do_not_show_to_a_reader),
         cmocka_unit_test(test_each_cell_of_the_access_matrix),
         cmocka_unit_test(test_odd_accesses_fault_or_answer),
+        cmocka_unit_test(test_the_mailbox_answers_while_all_harts_stand),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder) == 0 ? 0 : 1;
 }

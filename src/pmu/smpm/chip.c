@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "pmu/smpm/oob.h"
 #include "pmu/smpm/service.h"
 #include "pmu/smpm/taps.h"
 
@@ -524,12 +525,11 @@ static bool store(tl_chip_monitor *m, const tl_monitor_client *client, uint64_t 
 }
 static uint64_t n_refused(const tl_chip_monitor *m) { return tl_smpm_service_mcu(m->service)->audit.n_entries; }
 
-static bool mailbox_read(const tl_chip_monitor *m, uint32_t offset, uint32_t *ret_value) {
-    return tl_smpm_mailbox_read(tl_smpm_service_mailbox(m->service), offset, ret_value);
+static void oob_answer(tl_chip_monitor *m, const uint8_t *message, uint8_t *ret_answer) {
+    _Static_assert((int)TL_SMPM_OOB_MESSAGE_BYTES == (int)TL_MONITOR_MESSAGE_BYTES, "one message of the wire");
+    tl_smpm_oob_answer(tl_smpm_service_mailbox(m->service), message, ret_answer);
 }
-static bool mailbox_write(tl_chip_monitor *m, uint32_t offset, uint32_t value) {
-    return tl_smpm_mailbox_write(tl_smpm_service_mailbox(m->service), offset, value);
-}
+static void oob_hang_up(tl_chip_monitor *m) { tl_smpm_mailbox_hang_up(tl_smpm_service_mailbox(m->service)); }
 
 const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .create = create,
@@ -551,6 +551,6 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .load = load,
     .store = store,
     .n_refused = n_refused,
-    .mailbox_read = mailbox_read,
-    .mailbox_write = mailbox_write,
+    .oob_answer = oob_answer,
+    .oob_hang_up = oob_hang_up,
 };

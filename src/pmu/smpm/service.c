@@ -38,12 +38,37 @@ static uint32_t number_of(const tl_smpm_service *s, tl_smpm_kind kind, uint32_t 
                                  : tl_smpm_block_of(s->plan.model, vm, kind == TL_SMPM_VM ? TL_SMPM_NO_CTX : ctx);
 }
 
+// A copy without parts but for BITMAP, whose counts include those of part LATE: what a latch holds.
+static tl_smpm_copied compact(uint64_t *words, uint64_t *ret_words, uint32_t n_words) {
+    tl_smpm_block block;
+    if (tl_smpm_block_decode(words, TL_SMPM_MAX_BLOCK_WORDS, &block, NULL) != TL_OK)
+        return TL_SMPM_NO_BLOCK;
+    const uint32_t n = block.shape.n, parts = block.shape.parts & TL_SMPM_PART_BIT(TL_SMPM_BITMAP);
+    const uint32_t bitmap = tl_smpm_block_part_at(n, block.shape.parts, TL_SMPM_BITMAP);
+    if (tl_smpm_block_n_words(n, parts) > n_words)
+        return TL_SMPM_NO_BLOCK;
+    memcpy(ret_words, words, TL_SMPM_HEADER_WORDS * sizeof *words);
+    ret_words[7] = htole64((le64toh(words[7]) & ~(uint64_t)UINT32_MAX) | parts);
+    for (uint32_t i = 0; i < n; i++) {
+        const tl_smpm_value late = tl_smpm_block_value(&block, TL_SMPM_LATE, i);
+        ret_words[TL_SMPM_HEADER_WORDS + i] = htole64(le64toh(words[TL_SMPM_HEADER_WORDS + i]) + late.count);
+    }
+    for (uint32_t i = 0; parts != 0 && i < (n + 63) / 64; i++)
+        ret_words[TL_SMPM_HEADER_WORDS + n + i] = words[bitmap + i];
+    return TL_SMPM_COPIED;
+}
+
 static tl_smpm_copied read_block(void *device, tl_smpm_kind kind, uint32_t vm, uint32_t ctx, uint64_t *ret_words, uint32_t n_words) {
     const tl_smpm_service *s = device;
     const uint32_t number = number_of(s, kind, vm, ctx);
     uint32_t n = 0;
     const uint64_t *words = number == TL_SMPM_NO_BLOCK_ID ? NULL : tl_smpm_block_words(s->plan.model, number, &n);
-    return words ? tl_smpm_block_copy(words, n < n_words ? n : n_words, 1, ret_words) : TL_SMPM_NO_BLOCK;
+    if (!words || n > TL_SMPM_MAX_BLOCK_WORDS)
+        return TL_SMPM_NO_BLOCK;
+    if (n <= n_words)
+        return tl_smpm_block_copy(words, n, 1, ret_words);
+    const tl_smpm_copied copied = tl_smpm_block_copy(words, n, 1, s->copy);
+    return copied == TL_SMPM_COPIED ? compact(s->copy, ret_words, n_words) : copied;
 }
 
 static void get_counts(void *device, tl_smpm_counts *ret_counts) {
