@@ -54,8 +54,8 @@ static int write_counts(const cli_options *options, tl_tenants_counts *counts, c
     return output->error ? STATUS_FAILED : complain(STATUS_FAILED, err.text);
 }
 
-// Intervals as they end, then the whole.
-static int run(const cli_options *options, tl_tenants *tenants, cli_output *output) {
+// Intervals as they end, then the whole. *ret_was_cut: an interrupt ended the run.
+static int run(const cli_options *options, tl_tenants *tenants, cli_output *output, bool *ret_was_cut) {
     bool has_intervals = options->run.interval != TL_INTERVAL_NONE;
     tl_error err = {0};
     for (;;) {
@@ -64,6 +64,7 @@ static int run(const cli_options *options, tl_tenants *tenants, cli_output *outp
         tl_status status = tl_tenants_advance(tenants, &state, &err);
         if (status == TL_OK && caught_signal != 0 && state != TL_RUN_ENDED) {
             tl_tenants_stop(tenants, TL_END_INTERRUPTED);
+            *ret_was_cut = true;
             state = TL_RUN_ENDED;
         } else if (status == TL_OK && state == TL_RUN_ENDED && options->oob_hold) {
             tl_tenants_serve(tenants);
@@ -106,11 +107,12 @@ int cli_tenants(const cli_options *options) {
     tl_status made = tl_tenants_new(&given, &tenants, &err);
     if (made != TL_OK)
         return complain(status_of(made), err.text);
+    bool was_cut = false;
     int status = STATUS_FAILED;
     if (!options->output || cli_output_open(&output, "output", options->output, false))
-        status = run(options, tenants, &output);
+        status = run(options, tenants, &output, &was_cut);
     if (!cli_output_close(&output, status == 0) && status == 0)
         status = STATUS_FAILED;
     tl_tenants_free(tenants);
-    return status;
+    return status == 0 && was_cut ? STATUS_SIGNAL + caught_signal : status;
 }

@@ -8,7 +8,7 @@
 #
 #   OUT/Image, OUT/System.map, OUT/kernel.config   the kernel
 #   OUT/perf                                       perf, static, for the guest
-#   OUT/initramfs.cpio                             init, perf, perf_events: see pack; not compressed, so that no boot unpacks it
+#   OUT/initramfs.cpio                             init, perf, perf_events, smpm_reader: see pack; not compressed, so that no boot unpacks it
 #   OUT/cache/                                     the kernel and perf by the digest of all that they are made from: built once
 #
 # BUSYBOX=FILE puts that busybox into the initial file system, whose shell init then uses
@@ -137,10 +137,11 @@ perf=$out/cache/perf-$(digest build_perf)
 take "$perf"
 
 started=$(date +%s)
-for program in init perf_events; do
+for program in init perf_events smpm_reader; do
     "${CROSS}gcc" -std=gnu17 -march=rv64gc -O2 -g -Wall -Wextra -static -o "$out/$program.new" "$here/$program.c"
     mv "$out/$program.new" "$out/$program"
 done
 "$here/pack" "$out/initramfs.cpio" /init="$out/init" /bin/perf="$out/perf" /bin/perf_events="$out/perf_events" \
+    /bin/smpm_reader="$out/smpm_reader" \
     ${BUSYBOX:+/bin/busybox="$BUSYBOX"}
 report initramfs "$started" "$out"

@@ -164,7 +164,8 @@ TL_API void tl_tenants_event_at(const tl_tenants_counts *counts, uint32_t index,
 TL_API bool tl_tenants_block_at(const tl_tenants_counts *counts, uint32_t view, tl_tenants_block *ret_block);
 TL_API bool tl_tenants_block_value_at(const tl_tenants_counts *counts, uint32_t view, uint32_t event, tl_tenants_block_value *ret_value);
 
-// Text shows every event of the blocks, those that are 0 or not counted, too. Other formats always do.
+// Text shows every event of the blocks, those that are 0 or not counted, too. Other formats always
+// do.
 TL_API void tl_tenants_counts_show_all(tl_tenants_counts *counts);
 // TL_FORMAT_TEXT, TL_FORMAT_JSON (one object a line, every signal that is not 0) or TL_FORMAT_CSV.
 TL_MUST_CHECK TL_API tl_status tl_tenants_counts_write(const tl_tenants_counts *counts, tl_format format, FILE *stream, tl_error *err);

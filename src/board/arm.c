@@ -44,7 +44,7 @@ static uint64_t tick(tl_device *device) {
     timers *t = (timers *)device;
     const uint64_t now = t->board->now_cycles;
     uint64_t next = UINT64_MAX;
-    for (uint32_t i = 0; i < t->board->machine->n_harts; i++) {
+    for (uint32_t i = 0; i < t->board->n_harts; i++) {
         tl_hart *h = t->board->machine->harts[i];
         uint32_t lines;
         next = tl_lesser(next, tl_a64_timers_tick(h, now, &lines));
@@ -73,7 +73,7 @@ static void timer_changed(void *ctx, tl_hart *h) {
 static void send_event(void *ctx, tl_hart *h) {
     timers *t = ctx;
     t->board->now_cycles = h->now;
-    for (uint32_t i = 0; i < t->board->machine->n_harts; i++)
+    for (uint32_t i = 0; i < t->board->n_harts; i++)
         give_event(t->board, t->board->machine->harts[i]);
     tl_hart_stop_soon(h);
 }
@@ -85,7 +85,7 @@ static tl_status timers_new(tl_board *board, tl_device **ret_device, tl_error *e
         return TL_ENOMEM;
     t->board = board;
     t->host = (tl_a64_host){.ctx = t, .timer_changed = timer_changed, .send_event = send_event};
-    for (uint32_t i = 0; i < board->machine->n_harts; i++)
+    for (uint32_t i = 0; i < board->n_harts; i++)
         tl_a64(board->machine->harts[i])->sys.host = &t->host;
     *ret_device = &t->device;
     return TL_OK;
@@ -97,7 +97,7 @@ static tl_status make_devices(tl_board *board, tl_error *err) {
     const tl_device_place rtc = {board->arena, &board->host, PL031_PADDR, INTID_PL031, 0};
     const tl_device_place power = {board->arena, &board->host, POWER_PADDR, 0, 0};
     tl_status status;
-    if (!tl_board_has_added(board, status = tl_gic_new(&gic, board->machine->n_harts, tl_board_next_device(board), err)) ||
+    if (!tl_board_has_added(board, status = tl_gic_new(&gic, board->n_harts, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = timers_new(board, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_pl011_new(&uart, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_pl031_new(&rtc, TL_POWER_ON_S, tl_board_next_device(board), err)) ||

@@ -72,7 +72,7 @@ static void set_irq(void *ctx, uint32_t source, bool level) {
 
 // A hart interrupts another hart, probably about data in shared memory.
 static void note_sharing(const tl_board *board) {
-    for (uint32_t i = 0; i < board->machine->n_harts; i++)
+    for (uint32_t i = 0; i < board->n_harts; i++)
         tl_hart_note_sharing(board->machine->harts[i], board->now_cycles);
 }
 
@@ -82,7 +82,7 @@ static void set_hart_irq(void *ctx, uint32_t hart, uint32_t irq, bool level) {
     tl_board *board = ctx;
     tl_hart *h = board->machine->harts[hart];
     tl_hart_set_irq(h, (tl_irq)irq, level);
-    if ((board->kind->message_irqs >> irq & 1) && level && board->machine->n_harts > 1)
+    if ((board->kind->message_irqs >> irq & 1) && level && board->n_harts > 1)
         note_sharing(board);
     if (!h->is_waiting || tl_hart_pending(h) == 0)
         return;
@@ -108,6 +108,12 @@ static void wake(void *ctx, tl_device *device) {
             board->next_tick[i] = board->next_event = 0;
 }
 
+static void wait_for_answer(void *ctx) {
+    tl_board *board = ctx;
+    board->has_waited = board->machine->harts[board->requester]->waits_for_device = true;
+    board->has_woken = true; // no other turn begins before the run loop has looked
+}
+
 static void finish(void *ctx, int32_t status) {
     tl_board *board = ctx;
     if (!board->has_finished)
@@ -121,6 +127,11 @@ static void reset(void *ctx) { ((tl_board *)ctx)->wants_reset = true; }
 // descriptors with other programs.
 static void flush_console(tl_board *board) {
     size_t done = 0;
+    if (board->put_console && board->n_console > 0) {
+        board->put_console(board->put_ctx, board->console, board->n_console);
+        board->has_written = true;
+        done = board->n_console;
+    }
     while (board->console_out >= 0 && done < board->n_console) {
         ssize_t n = write(board->console_out, board->console + done, board->n_console - done);
         if (n >= 0) {
@@ -276,12 +287,25 @@ static tl_status make_devices(tl_board *board, const tl_system_options *options,
         if (!tl_board_has_added(board, status = tl_pmu_window_new(&window, pmu, tl_board_next_device(board), err)))
             return status;
     }
+    if (options->window && board->kind->window_paddr != 0) {
+        tl_device_place place = {board->arena, &board->host, board->kind->window_paddr, 0, 0};
+        if (!tl_board_has_added(board, status = tl_read_window_new(&place, options->window, tl_board_next_device(board), err)))
+            return status;
+    }
     return make_virtio(board, options, err);
 }
 
 tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_options *options, tl_error *err) {
-    *board =
-        (tl_board){.machine = machine, .arena = &machine->arena, .console_in = options->console_in, .console_out = options->console_out};
+    *board = (tl_board){.machine = machine,
+                        .n_harts = options->n_harts != 0 ? options->n_harts : machine->n_harts,
+                        .arena = &machine->arena,
+                        .console_in = options->console_in,
+                        .console_out = options->console_out,
+                        .put_console = options->put_console,
+                        .put_ctx = options->ctx};
+    if (board->n_harts > machine->n_harts)
+        return tl_fail(err, TL_EINVAL, "the board is to have %u harts, but the machine has %u; give it no more than these", board->n_harts,
+                       machine->n_harts);
     board->host = (tl_device_host){.ctx = board,
                                    .clock_hz = machine->config.clock_hz ? machine->config.clock_hz : 1,
                                    .now_cycles = now_cycles,
@@ -292,6 +316,7 @@ tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_op
                                    .set_hart_irq = set_hart_irq,
                                    .dma = dma,
                                    .wake = wake,
+                                   .wait = wait_for_answer,
                                    .finish = finish,
                                    .reset = reset,
                                    .put = put,

@@ -25,6 +25,7 @@ typedef struct tl_board_kind {
     uint32_t n_sources;
     uint64_t virtio_paddr, virtio_stride;
     uint32_t virtio_first_source;
+    uint64_t window_paddr;               // of a read window; 0: the board has no place for one
     uint64_t message_irqs;               // lines by which a hart interrupts another
     bool (*is_secure)(const tl_hart *h); // NULL: no hart ever is
     bool has_tree;                       // tl_board_device_tree describes it
@@ -36,7 +37,7 @@ extern const tl_board_kind tl_board_riscv, tl_board_arm;
 
 // QEMU's RISC-V virt board (system.h).
 static const uint64_t TL_FINISHER_PADDR = 0x100000, TL_RTC_PADDR = 0x101000, TL_CLINT_PADDR = 0x2000000, TL_PLIC_PADDR = 0xc000000,
-                      TL_UART_PADDR = 0x10000000, TL_VIRTIO_PADDR = 0x10001000, TL_VIRTIO_STRIDE = 0x1000;
+                      TL_UART_PADDR = 0x10000000, TL_VIRTIO_PADDR = 0x10001000, TL_VIRTIO_STRIDE = 0x1000, TL_READ_WINDOW_PADDR = 0x7000000;
 // 2024-01-01 00:00:00 UTC, as for programs in user mode.
 static const uint64_t TL_POWER_ON_S = UINT64_C(1704067200);
 // Inputs of the interrupt controller.
@@ -45,6 +46,7 @@ enum { TL_IRQ_VIRTIO_FIRST = 1, TL_IRQ_UART = 10, TL_IRQ_RTC = 11 };
 struct tl_board {
     const tl_board_kind *kind;
     tl_machine *machine;
+    uint32_t n_harts;   // of the machine, those on the board
     uint32_t requester; // hart of the access under way
     tl_arena *arena;
     tl_device_host host;
@@ -57,6 +59,8 @@ struct tl_board {
     uint64_t now_cycles;  // of the access or tick under way
     // A hart in WFI was woken, so the run loop must choose a hart again; the run loop clears it.
     bool has_woken;
+    // A hart stands before a read that a device cannot answer yet; the run loop clears it.
+    bool has_waited;
     bool has_finished, wants_reset;
     int32_t finish_status; // 0 is success
     tl_device *interrupt_controller;
@@ -67,7 +71,10 @@ struct tl_board {
     // console
     int console_in, console_out; // -1: none, or no more
     uint8_t console[TL_CONSOLE_BYTES];
-    bool has_written; // to console_out
+    // to console_out, or put_console
+    bool has_written;
+    void (*put_console)(void *ctx, const uint8_t *bytes, size_t n); // NULL: console_out
+    void *put_ctx;
     size_t n_console; // written by the guest, not yet to console_out
 };
 

@@ -11,7 +11,7 @@
 #include "dev/devices.h"
 #include "isa/rv/arch.h"
 
-enum { MAX_CELLS = 4 * TL_MAX_HARTS, SEED_BYTES = 32 };
+enum { MAX_CELLS = 4 * TL_MAX_HARTS, SEED_BYTES = 32, MAX_REGIONS = 5 };
 // Two follow for each hart: the hart and its interrupt controller.
 enum { PHANDLE_PLIC = 1, PHANDLE_FINISHER, PHANDLE_L2, PHANDLE_CPU };
 
@@ -136,11 +136,11 @@ static void harts(tree *t, const tl_board *board) {
     number(t, "#address-cells", 1);
     number(t, "#size-cells", 0);
     number(t, "timebase-frequency", TL_TIMEBASE_HZ);
-    for (uint32_t i = 0; i < board->machine->n_harts; i++)
+    for (uint32_t i = 0; i < board->n_harts; i++)
         hart(t, board, i);
     begin(t, "cpu-map");
     begin(t, "cluster0");
-    for (uint32_t i = 0; i < board->machine->n_harts; i++) {
+    for (uint32_t i = 0; i < board->n_harts; i++) {
         char name[16];
         snprintf(name, sizeof name, "core%u", i);
         begin(t, name);
@@ -163,7 +163,7 @@ static void harts(tree *t, const tl_board *board) {
 // Two interrupts of every hart, as interrupts-extended lists them.
 static void hart_interrupts(tree *t, const tl_board *board, tl_irq first, tl_irq second) {
     uint32_t values[MAX_CELLS], n = 0;
-    for (uint32_t i = 0; i < board->machine->n_harts; i++) {
+    for (uint32_t i = 0; i < board->n_harts; i++) {
         values[n++] = intc_phandle(i);
         values[n++] = first;
         values[n++] = intc_phandle(i);
@@ -231,6 +231,28 @@ static void pmu_window(tree *t, const tl_board *board, const tl_device *device) 
         number(t, node.numbers[i].name, node.numbers[i].value);
 }
 
+// A region is a range of its own, so that drivers map it by itself.
+static void read_window(tree *t, const tl_board *board, const tl_device *device) {
+    const tl_read_window *window = tl_read_window_of(device);
+    uint64_t address = device->base_paddr;
+    uint32_t values[4 * MAX_REGIONS], n = 0;
+    char names[MAX_REGIONS * 16];
+    size_t n_names = 0;
+    (void)board;
+    for (uint32_t i = 0; i < window->n_regions && i < MAX_REGIONS; i++) {
+        const uint64_t size = window->regions[i].size_bytes;
+        values[n++] = (uint32_t)(address >> 32);
+        values[n++] = (uint32_t)address;
+        values[n++] = (uint32_t)(size >> 32);
+        values[n++] = (uint32_t)size;
+        n_names += (size_t)snprintf(names + n_names, 16, "%.15s", window->regions[i].name) + 1;
+        address += size;
+    }
+    cells(t, "reg", values, n);
+    bytes(t, "reg-names", names, n_names);
+    text(t, "compatible", window->compatible);
+}
+
 static const struct {
     const char *type, *node; // of the device; in the tree, NULL: as the PMU says
     void (*describe)(tree *t, const tl_board *board, const tl_device *device);
@@ -241,6 +263,7 @@ static const struct {
     {"rtc", "rtc", rtc},
     {"finisher", "test", finisher},
     {"pmu", NULL, pmu_window},
+    {"read_window", "monitor", read_window},
     {"virtio_block", "virtio_mmio", virtio},
     {"virtio_empty", "virtio_mmio", virtio},
     {"virtio_console", "virtio_mmio", virtio},
@@ -261,7 +284,8 @@ static void devices(tree *t, const tl_board *board) {
             if (!name)
                 continue;
             begin_at(t, name, device->base_paddr);
-            reg(t, device->base_paddr, device->size_bytes);
+            if (rows[k].describe != read_window)
+                reg(t, device->base_paddr, device->size_bytes);
             rows[k].describe(t, board, device);
             end(t);
         }

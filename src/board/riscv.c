@@ -9,7 +9,7 @@ static tl_status make_devices(tl_board *board, tl_error *err) {
     tl_device_place uart = {board->arena, &board->host, TL_UART_PADDR, TL_IRQ_UART, 0},
                     rtc = {board->arena, &board->host, TL_RTC_PADDR, TL_IRQ_RTC, 0};
     tl_device_place finisher = {board->arena, &board->host, TL_FINISHER_PADDR, 0, 0};
-    const uint32_t n_harts = board->machine->n_harts;
+    const uint32_t n_harts = board->n_harts;
     tl_status status;
     if (!tl_board_has_added(board, status = tl_plic_new(&plic, n_harts, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_clint_new(&clint, n_harts, tl_board_next_device(board), err)) ||
@@ -36,6 +36,7 @@ const tl_board_kind tl_board_riscv = {
     .virtio_paddr = TL_VIRTIO_PADDR,
     .virtio_stride = TL_VIRTIO_STRIDE,
     .virtio_first_source = TL_IRQ_VIRTIO_FIRST,
+    .window_paddr = TL_READ_WINDOW_PADDR,
     .message_irqs = UINT64_C(1) << TL_IRQ_MSI,
     .has_tree = true,
     .enter = enter,

@@ -28,7 +28,9 @@ static void reset_harts(tl_system *system) {
         h->isa->power_on(h);
         system->board.kind->enter(&system->entry, h, i);
         // Harts begin with the same code, and soon share the data that tells them apart.
-        tl_hart_note_sharing(h, system->machine->n_harts > 1);
+        tl_hart_note_sharing(h, system->board.n_harts > 1);
+        // No device interrupts a hart that is not on the board.
+        h->is_waiting = i >= system->board.n_harts;
         for (int k = 0; k < 2; k++)
             h->break_pc[k] = TL_NO_LINE;
     }
@@ -128,6 +130,8 @@ static void run_hart(tl_system *system, tl_hart *h) {
     turns->running = running_harts(system);
     turns->steady = is_steady ? turns->steady | 1u << h->id : turns->steady & ~(1u << h->id);
     uint64_t until = tl_lesser(tl_machine_tick(machine, h->now), tl_run_horizon(&system->limits, machine, turns->running, h));
+    if (system->has_new_space) // a limit stopped the hart before the boundary
+        until = 0;
     if (system->tohost)
         until = tl_lesser(until, h->now + HTIF_EVERY_CYCLES);
     turns->until[h->id] = until;
@@ -141,6 +145,8 @@ static void run_hart(tl_system *system, tl_hart *h) {
         h->skip_break = true;
         system->is_at_break = true;
     }
+    if (system->board.has_waited)
+        system->report = (tl_system_report){.stop = TL_SYSTEM_READ, .break_hart = h->id};
     if (h->n_pmus > 0)
         (void)tl_hart_poll(h);
 }
@@ -150,6 +156,40 @@ static void take_interrupts(tl_hart *h) {
     if ((h->run_vline == TL_NO_LINE || h->is_interrupted) && h->isa->next_interrupt(h, &irq))
         h->isa->take_interrupt(h, irq);
     h->is_interrupted = false;
+}
+
+// A machine's watcher. The hart stops at the end of the fetch run under way.
+static void note_space(void *ctx, tl_hart *h) {
+    tl_system *system = ctx;
+    if (h->context == system->spaces[h->id])
+        return;
+    system->spaces[h->id] = h->context;
+    system->has_new_space = true;
+    system->space_hart = h->id;
+    tl_hart_stop_soon(h);
+}
+
+// The hart that has a new space stands at a boundary: the loop ends.
+static bool reports_space(tl_system *system) {
+    if (!system->has_new_space || system->machine->harts[system->space_hart]->run_vline != TL_NO_LINE)
+        return false;
+    system->has_new_space = false;
+    system->report = (tl_system_report){.stop = TL_SYSTEM_SPACE, .break_hart = system->space_hart};
+    return true;
+}
+
+uint64_t tl_system_space(const tl_system *system, uint32_t hart) { return system->machine->harts[hart]->context; }
+
+uint64_t tl_system_halt(tl_system *system) {
+    const uint64_t cycle = tl_machine_now_cycles(system->machine);
+    system->turn.hart = NULL;
+    tl_machine_settle(system->machine, 0, cycle);
+    return cycle;
+}
+
+void tl_system_resume(tl_system *system, uint64_t cycle) {
+    system->turn.hart = NULL;
+    tl_machine_settle(system->machine, 0, cycle);
 }
 
 // One step: time passes, a device acts, or a hart runs. false: the loop ends.
@@ -189,7 +229,7 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
             h->break_pc[k] = limits->break_pc[k];
         h->breaks = limits->breaks;
     }
-    system->is_at_break = false;
+    system->is_at_break = system->board.has_waited = false;
     system->turns.steady = 0;
     tl_run_begin(&system->limits, limits->until_cycle, limits->until_instret);
     while (!system->has_ended && !system->is_at_break) {
@@ -205,6 +245,8 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
             tl_system_end(system, TL_SYSTEM_EXITED, system->board.finish_status, "");
         else if (system->board.wants_reset)
             tl_system_end(system, TL_SYSTEM_RESET, 0, "the guest asked for a restart");
+        else if (system->board.has_waited || reports_space(system))
+            break;
     }
     if (system->has_ended)
         settle(system, tl_system_now_cycles(system));
@@ -231,6 +273,8 @@ tl_status tl_system_new(tl_machine *machine, const tl_system_options *options, t
     system->turns =
         (tl_turns){.now = &system->board.now_cycles, .next_event = &system->board.next_event, .has_changed = &system->board.has_woken};
     reset_harts(system);
+    if (options->reports_spaces)
+        tl_machine_watch_contexts(machine, note_space, system);
     tl_board_tick(&system->board, 0);
     *ret_system = system;
     return TL_OK;
@@ -241,6 +285,8 @@ void tl_system_free(tl_system *system) {
         return;
     for (uint32_t i = 0; i < system->n_symbols; i++)
         tl_symbols_free(system->symbols[i]);
+    if (system->options.reports_spaces)
+        tl_machine_watch_contexts(system->machine, NULL, NULL);
     if (system->has_board)
         tl_board_done(&system->board);
     free(system);

@@ -6,10 +6,11 @@
 // The address map is that of QEMU's `virt` board, so that the same images run on both: finisher
 // 0x100000, RTC 0x101000, CLINT 0x2000000, PLIC 0xc000000, UART 0x10000000 (irq 10), virtio-mmio
 // slots 0x10001000 + 0x1000 k (irq 1 + k), RAM 0x80000000. Where the machine has counters of the
-// second level they stand at 0x2010000, as on SiFive's boards.
+// second level they stand at 0x2010000, as on SiFive's boards. A read window stands at 0x7000000.
 #ifndef TL_SYSTEM_SYSTEM_H
 #define TL_SYSTEM_SYSTEM_H
 
+#include "dev/devices.h"
 #include "machine/machine.h"
 
 // Where Debian's package opensbi has the firmware that is used unless another one is named.
@@ -33,6 +34,12 @@ typedef struct tl_system_options { // strings are borrowed until the system is f
     const char *disk;            // raw image behind virtio block, or NULL
     bool is_disk_writable;       // else writes stay in memory and are lost
     int console_in, console_out; // host descriptors; -1: none
+    // Receives the console's output instead of console_out; NULL: console_out does.
+    void (*put_console)(void *ctx, const uint8_t *bytes, size_t n);
+    uint32_t n_harts; // on the board, from hart 0 on; the others wait for ever. 0: all
+    // tl_system_run returns TL_SYSTEM_SPACE when a hart has got another address space.
+    bool reports_spaces;
+    const tl_read_window *window; // of the board, beside its devices; NULL: none
     void (*warn)(void *ctx, const char *sentence);
     bool (*wants_stop)(void *ctx);
     void *ctx;
@@ -51,13 +58,17 @@ typedef enum tl_system_stop {
     TL_SYSTEM_EXITED, // through the finisher or tohost
     TL_SYSTEM_RESET,  // the guest asked for a restart
     TL_SYSTEM_STUCK,  // every hart waits for an interrupt and nothing will ever send one
+    // Hart break_hart stands at the first boundary behind the change. Run again to go on.
+    TL_SYSTEM_SPACE,
+    // Hart break_hart stands at its clock before a read of `window` that cannot be answered yet.
+    TL_SYSTEM_READ,
 } tl_system_stop;
 
 typedef struct tl_system_report {
     tl_system_stop stop;
     int32_t exit_status;
-    uint32_t break_hart;
-    char message[256]; // "" or one sentence
+    uint32_t break_hart; // TL_SYSTEM_BREAK, TL_SYSTEM_SPACE, TL_SYSTEM_READ
+    char message[256];   // "" or one sentence
 } tl_system_report;
 
 // Loads everything; errors name the file and what is wrong with it. `machine` is borrowed and
@@ -65,6 +76,12 @@ typedef struct tl_system_report {
 TL_MUST_CHECK tl_status tl_system_new(tl_machine *machine, const tl_system_options *options, tl_system **ret_system, tl_error *err);
 void tl_system_free(tl_system *system); // NULL is fine
 TL_MUST_CHECK tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_system_report *ret_report, tl_error *err);
+// Every hart stands still and idles up to the one furthest ahead. Returns that cycle.
+uint64_t tl_system_halt(tl_system *system);
+// After a halt: every hart goes on at `cycle`. Devices act at their times.
+void tl_system_resume(tl_system *system, uint64_t cycle);
+// Names the hart's address space. RISC-V: satp.
+uint64_t tl_system_space(const tl_system *system, uint32_t hart);
 bool tl_system_has_written(const tl_system *system);    // to console_out
 uint64_t tl_system_now_cycles(const tl_system *system); // the furthest hart's
 // The function of program, kernel or firmware that holds an address; NULL: none that is known.

@@ -24,6 +24,9 @@ struct tl_system {
     bool wants_htif_byte;      // the program asked for console input and has no answer yet
     uint32_t n_htif_warnings;
     bool has_ended, is_at_break;
+    bool has_new_space; // of hart space_hart; tl_system_run has yet to report it
+    uint32_t space_hart;
+    uint64_t spaces[TL_MAX_HARTS]; // of each hart, as last seen
     tl_run_limits limits;
     tl_system_report report;
     tl_turn turn;          // the one that a limit cut short

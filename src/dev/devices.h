@@ -60,4 +60,23 @@ TL_MUST_CHECK tl_status tl_virtio_empty_new(const tl_device_place *place, tl_dev
 TL_MUST_CHECK tl_status tl_pmu_window_new(const tl_device_place *place, tl_pmu *pmu, tl_device **ret_device, tl_error *err);
 const tl_pmu *tl_pmu_window_pmu(const tl_device *device); // of such a device
 
+// Read-only regions, one behind the other, that somebody outside the board answers. Sizes are
+// multiples of a page. A write is an access fault.
+typedef struct tl_read_region {
+    const char *name; // in the device tree
+    uint64_t size_bytes;
+} tl_read_region;
+typedef struct tl_read_window {
+    const char *compatible; // in the device tree
+    const tl_read_region *regions;
+    uint32_t n_regions;
+    void *ctx;
+    // The word at `offset` of a region, a multiple of 8, as it is in `cycle`. false: nobody knows
+    // yet, and the hart tries again.
+    bool (*read)(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t *ret_word);
+} tl_read_window;
+// regions and ctx are borrowed.
+TL_MUST_CHECK tl_status tl_read_window_new(const tl_device_place *place, const tl_read_window *what, tl_device **ret_device, tl_error *err);
+const tl_read_window *tl_read_window_of(const tl_device *device); // of such a device
+
 #endif

@@ -31,7 +31,7 @@ typedef struct tl_rig {
     size_t n_output;
     const char *input; // the rest of the input
     bool is_input_over;
-    uint64_t n_gets, n_dmas;
+    uint64_t n_gets, n_dmas, n_waits;
     uint8_t ram[TL_RIG_RAM_BYTES];
 } tl_rig;
 
@@ -61,6 +61,7 @@ static inline uint8_t *tl_rig_dma(void *ctx, uint64_t paddr, uint64_t size_bytes
     rig->n_dmas++;
     return size_bytes > 0 && offset < TL_RIG_RAM_BYTES && size_bytes <= TL_RIG_RAM_BYTES - offset ? rig->ram + offset : NULL;
 }
+static inline void tl_rig_wait(void *ctx) { ((tl_rig *)ctx)->n_waits++; }
 static inline void tl_rig_wake(void *ctx, tl_device *device) {
     tl_rig *rig = ctx;
     assert_ptr_equal(rig->device, device);
@@ -99,6 +100,7 @@ static inline void tl_rig_start(tl_rig *rig) {
                                  .set_hart_irq = tl_rig_set_hart_irq,
                                  .dma = tl_rig_dma,
                                  .wake = tl_rig_wake,
+                                 .wait = tl_rig_wait,
                                  .finish = tl_rig_finish,
                                  .reset = tl_rig_reset,
                                  .put = tl_rig_put,

@@ -78,6 +78,9 @@ typedef enum tl_os_stop {
     // A system call or fault of hart break_hart moved n_bytes at `cycle`. Call tl_os_wait when it
     // has to wait for that, then run again.
     TL_OS_TRANSFER,
+    // Hart break_hart stands at `cycle` before a read of a device that cannot be answered yet. Run
+    // again when it can.
+    TL_OS_READ,
 } tl_os_stop;
 
 typedef struct tl_os_limits {
@@ -90,11 +93,11 @@ typedef struct tl_os_limits {
 typedef struct tl_os_report {
     tl_os_stop stop;
     int exit_status, signal;
-    uint32_t break_hart; // TL_OS_BREAK
+    uint32_t break_hart; // TL_OS_BREAK, TL_OS_READ
     // For killed, deadlock, out of memory: one sentence for people (fault address, pc, nearest
     // symbol). Else "".
     char message[400];
-    uint64_t cycle;      // TL_OS_SWITCH, TL_OS_TRANSFER
+    uint64_t cycle;      // TL_OS_SWITCH, TL_OS_TRANSFER, TL_OS_READ
     uint32_t next;       // TL_OS_SWITCH
     uint64_t n_bytes[2]; // TL_OS_TRANSFER: read, written
 } tl_os_report;

@@ -55,6 +55,7 @@ typedef enum part_state {
     WAITS,      // for its read, the last job of its channel
     WAITS_ROOM, // for its channel to accept `wanted`
     SWITCHES,   // at `cycle`
+    READS,      // at `cycle`
     STANDS,     // within a switch, until tl_chip_switched
     HAS_ENDED,  // at `cycle`
 } part_state;
@@ -294,6 +295,10 @@ static tl_status run_partition(tl_chip *chip, uint32_t partition, uint64_t until
         p->state = SWITCHES;
         p->cycle = event.cycle > p->port_cycle ? event.cycle : p->port_cycle;
         break;
+    case TL_CHIP_READ:
+        p->state = READS;
+        p->cycle = event.cycle > p->cycle ? event.cycle : p->cycle;
+        break;
     case TL_CHIP_ENDED:
         p->state = HAS_ENDED;
         p->cycle = event.cycle;
@@ -301,6 +306,12 @@ static tl_status run_partition(tl_chip *chip, uint32_t partition, uint64_t until
     case TL_CHIP_STOPPED: *ret_stopped = true; break;
     }
     return TL_OK;
+}
+
+static tl_status answer(tl_chip *chip, uint32_t partition, tl_error *err) {
+    part *p = &chip->parts[partition];
+    p->state = RUNS;
+    return chip->plan.runner.answer(chip->plan.runner.ctx, partition, p->cycle, err);
 }
 
 static tl_status switch_over(tl_chip *chip, uint32_t partition, tl_error *err) {
@@ -330,7 +341,7 @@ tl_status tl_chip_run(tl_chip *chip, uint64_t until, bool *ret_done, tl_error *e
         for (uint32_t i = 0; i < chip->plan.n_partitions; i++) {
             const part *p = &chip->parts[i];
             is_alive = is_alive || p->state != HAS_ENDED;
-            if (!p->is_held && (p->state == RUNS || p->state == SUBMITS || p->state == SWITCHES) && p->cycle < bound) {
+            if (!p->is_held && (p->state == RUNS || p->state == SUBMITS || p->state == SWITCHES || p->state == READS) && p->cycle < bound) {
                 bound = p->cycle;
                 next = i;
                 has_next = true;
@@ -349,6 +360,8 @@ tl_status tl_chip_run(tl_chip *chip, uint64_t until, bool *ret_done, tl_error *e
             status = run_partition(chip, next, until, &is_stopped, err);
         else if (p->state == SUBMITS)
             submit(chip, next);
+        else if (p->state == READS)
+            status = answer(chip, next, err);
         else
             status = switch_over(chip, next, err);
         if (status != TL_OK || is_stopped || p->state == STANDS) {

@@ -46,6 +46,7 @@ typedef enum tl_chip_event_kind {
     TL_CHIP_RAN,     // up to `until` or further, or to `cycle` if that is not 0; nothing happened
     TL_CHIP_SUBMIT,  // `job`, at `cycle`
     TL_CHIP_SWITCH,  // the partition stands still at `cycle`
+    TL_CHIP_READ,    // a hart stands before a read that `answer` makes possible, at `cycle`
     TL_CHIP_ENDED,   // at `cycle`; it is not asked again
     TL_CHIP_STOPPED, // it stands anywhere, because somebody outside wants the run to stop
 } tl_chip_event_kind;
@@ -72,6 +73,9 @@ typedef struct tl_chip_runner {
     // A partition runs up to there instead of the `until` of tl_chip_run, which it may exceed. A
     // partition that is there already ends tl_chip_run. 0, or NULL: it runs to `until`.
     uint64_t (*horizon)(void *ctx, uint32_t partition);
+    // Everybody has done everything before `cycle`, so the read of the partition can be answered.
+    // NULL: there are no such reads.
+    TL_MUST_CHECK tl_status (*answer)(void *ctx, uint32_t partition, uint64_t cycle, tl_error *err);
 } tl_chip_runner;
 
 enum { TL_CHIP_NO_TAG = UINT32_MAX };

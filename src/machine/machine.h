@@ -38,7 +38,9 @@ typedef struct tl_machine {
     uint32_t n_pmus;
     tl_pmu *ticking[TL_MAX_PMUS * TL_MAX_HARTS]; // instances that want cycles of their own
     uint32_t n_ticking;
-    tl_bus own_bus; // see tl_machine_own_bus
+    tl_bus own_bus;                               // see tl_machine_own_bus
+    void (*watch_context)(void *ctx, tl_hart *h); // see tl_machine_watch_contexts
+    void *watch_ctx;
 } tl_machine;
 
 // `core` is the engine of all harts. tl_machine_new checks the config. TL_EINVAL: an impossible
@@ -56,6 +58,9 @@ tl_pmu *tl_machine_pmu_of(const tl_machine *machine, const tl_pmu_type *type, ui
 // what is left. Bit i of `granted` says whether the newcomer may use the design of row i of
 // machine->pmus.
 void tl_machine_hand_over(tl_machine *machine, tl_hart *h, uint32_t granted);
+// Called when software has named an address space, perhaps the present one, in the instruction
+// under way. NULL: nobody is told.
+void tl_machine_watch_contexts(tl_machine *machine, void (*watch)(void *ctx, tl_hart *h), void *ctx);
 // The PMU of hart 0 that Linux perf would use; NULL: none.
 const tl_pmu *tl_machine_perf_pmu(const tl_machine *machine);
 // The device-tree rows of the harts' PMUs; NULL: they have none.

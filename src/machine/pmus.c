@@ -124,6 +124,8 @@ static tl_status attach(tl_machine *machine, tl_machine_pmu *row, const tl_pmu_p
 
 static void notice_all(void *ctx, const tl_hart *h, tl_notice notice) {
     const tl_machine *machine = ctx;
+    if (notice == TL_NOTICE_CONTEXT && machine->watch_context)
+        machine->watch_context(machine->watch_ctx, machine->harts[h->id]);
     for (uint32_t i = 0; i < machine->n_pmus; i++) {
         const tl_machine_pmu *row = &machine->pmus[i];
         if (row->pmu && row->type->notice)
@@ -131,15 +133,21 @@ static void notice_all(void *ctx, const tl_hart *h, tl_notice notice) {
     }
 }
 
-// A hart has no `notice` hook when no PMU has one.
+// A hart has no `notice` hook when nobody wants notices.
 static void set_notices(tl_machine *machine) {
-    bool is_wanted = false;
+    bool is_wanted = machine->watch_context != NULL;
     for (uint32_t i = 0; i < machine->n_pmus; i++)
         is_wanted |= machine->pmus[i].pmu && machine->pmus[i].type->notice;
-    for (uint32_t i = 0; is_wanted && i < machine->n_harts; i++) {
-        machine->harts[i]->notice = notice_all;
-        machine->harts[i]->notice_ctx = machine;
+    for (uint32_t i = 0; i < machine->n_harts; i++) {
+        machine->harts[i]->notice = is_wanted ? notice_all : NULL;
+        machine->harts[i]->notice_ctx = is_wanted ? machine : NULL;
     }
+}
+
+void tl_machine_watch_contexts(tl_machine *machine, void (*watch)(void *ctx, tl_hart *h), void *ctx) {
+    machine->watch_context = watch;
+    machine->watch_ctx = ctx;
+    set_notices(machine);
 }
 
 // Registers that every hart has of its own come first in its list.

@@ -14,7 +14,8 @@ typedef enum step_kind { COMPUTE, READ, WRITE, SWITCH } step_kind;
 typedef struct step {
     step_kind kind;
     uint64_t n; // cycles, bytes, or the cost of the switch
-    // The next job comes at once, from a hart so many cycles behind the hart of the job before.
+    // Of a job: it comes at once, from a hart so many cycles behind the hart of the job before. Of
+    // COMPUTE: not 0 is a read at the end that somebody answers, which takes no time.
     uint64_t back;
 } step;
 
@@ -33,6 +34,7 @@ typedef struct outcome {
     uint64_t tally[TL_N_CHIP_CELLS];
     uint64_t tagged[MAX_TAGS][TL_N_CHIP_CELLS];
     uint64_t late[MAX_TAGS], late_bytes[MAX_TAGS];
+    uint64_t n_answers;
 } outcome;
 
 // Partition p has tags 2p and 2p + 1, and switches between them.
@@ -50,6 +52,9 @@ typedef struct player {
     // Switches whose end the owner of the chip tells later.
     bool ends_later, stands[TL_MAX_PARTITIONS];
     uint64_t ahead_cycles; // so far a partition runs beyond what all must reach
+
+    bool has_job[TL_MAX_PARTITIONS], is_answered[TL_MAX_PARTITIONS];
+    uint32_t n_answers, n_partitions;
 } player;
 
 static void step_done(player *p, uint32_t i) {
@@ -73,7 +78,12 @@ static tl_status play(void *ctx, uint32_t i, uint64_t until, tl_chip_event *ret_
             uint64_t n = tl_lesser(p->left[i], until > p->now[i] ? until - p->now[i] : 0);
             p->now[i] += n;
             p->left[i] -= n;
+            if (p->left[i] == 0 && s->back != 0 && !p->is_answered[i]) {
+                *ret_event = (tl_chip_event){.kind = TL_CHIP_READ, .cycle = p->now[i]};
+                return TL_OK;
+            }
             if (p->left[i] == 0) {
+                p->is_answered[i] = false;
                 step_done(p, i);
                 continue;
             }
@@ -82,6 +92,7 @@ static tl_status play(void *ctx, uint32_t i, uint64_t until, tl_chip_event *ret_
         }
         ret_event->cycle = p->now[i] - tl_lesser(s->back, p->now[i]);
         ret_event->kind = s->kind == SWITCH ? TL_CHIP_SWITCH : TL_CHIP_SUBMIT;
+        p->has_job[i] = s->kind != SWITCH;
         ret_event->job = (tl_chip_job){.tag = tag_of(i, p->n_switches[i]), .n_bytes = s->n, .is_write = s->kind == WRITE};
         return TL_OK;
     }
@@ -90,7 +101,20 @@ static tl_status play(void *ctx, uint32_t i, uint64_t until, tl_chip_event *ret_
 static void resume(void *ctx, uint32_t i, uint64_t cycle) {
     player *p = ctx;
     p->now[i] = cycle;
+    p->has_job[i] = false;
     step_done(p, i);
+}
+
+// A partition that has not come so far waits, or has ended.
+static tl_status answer(void *ctx, uint32_t i, uint64_t cycle, tl_error *err) {
+    player *p = ctx;
+    (void)err;
+    assert_int_equal(cycle, p->now[i]);
+    for (uint32_t k = 0; k < p->n_partitions; k++)
+        assert_true(p->now[k] >= cycle || p->has_job[k] || p->stands[k] || p->at[k] == p->scripts[k].n);
+    p->is_answered[i] = true;
+    p->n_answers++;
+    return TL_OK;
 }
 
 static tl_status switch_over(void *ctx, uint32_t i, uint64_t cycle, uint64_t *ret_cycle, uint32_t *ret_tag, tl_error *err) {
@@ -140,13 +164,13 @@ static const tl_chip_config USED = {.burst_bytes = 64, .slot_cycles = 8, .setup_
 static void run_chip_so(const script *scripts, uint32_t n, tl_chip_profile profile, uint64_t ahead, uint64_t interval, bool ends_later,
                         outcome *out) {
     *out = (outcome){0};
-    player p = {.scripts = scripts, .out = out, .ends_later = ends_later, .ahead_cycles = ahead};
+    player p = {.scripts = scripts, .out = out, .ends_later = ends_later, .ahead_cycles = ahead, .n_partitions = n};
     const tl_chip_plan plan = {.config = USED,
                                .profile = profile,
                                .n_partitions = n,
                                .n_tags = 2 * n,
                                .ahead_cycles = ahead,
-                               .runner = {&p, play, resume, switch_over, ends_later ? horizon : NULL}};
+                               .runner = {&p, play, resume, switch_over, ends_later ? horizon : NULL, answer}};
     tl_chip *chip;
     assert_int_equal(tl_chip_new(&plan, &chip, NULL), TL_OK);
     for (uint32_t i = 0; i < n; i++)
@@ -163,6 +187,7 @@ static void run_chip_so(const script *scripts, uint32_t n, tl_chip_profile profi
         memcpy(out->tagged[t], tl_chip_tagged(chip, t), sizeof out->tagged[t]);
         tl_chip_late(chip, t, &out->late[t], &out->late_bytes[t]);
     }
+    out->n_answers = p.n_answers;
     tl_chip_free(chip);
 }
 
@@ -319,13 +344,13 @@ static void make_script(uint64_t *seed, script *s) {
                       : what < 7 ? (step){WRITE, 1 + next_random(seed) % 600, 0}
                                  : (step){SWITCH, 1 + next_random(seed) % 60, 0};
         bool is_second = i > 0 && what >= 3 && what < 7 && (s->steps[i - 1].kind == READ || s->steps[i - 1].kind == WRITE);
-        s->steps[i].back = is_second ? next_random(seed) % 20 : 0;
+        s->steps[i].back = is_second ? next_random(seed) % 20 : what == 0 ? 1 : 0;
     }
 }
 
 static void test_equals_an_oracle_that_steps_every_cycle(void **state) {
     (void)state;
-    uint64_t seed = 7, n_late = 0, n_blocked = 0;
+    uint64_t seed = 7, n_late = 0, n_blocked = 0, n_answers = 0;
     for (uint32_t round = 0; round < 400; round++) {
         script scripts[TL_MAX_PARTITIONS];
         uint32_t n = 1 + round % TL_MAX_PARTITIONS;
@@ -335,6 +360,8 @@ static void test_equals_an_oracle_that_steps_every_cycle(void **state) {
             make_script(&seed, &scripts[i]);
         run_chip(scripts, n, profile, 0, 0, &found);
         oracle(scripts, n, profile, &wanted);
+        n_answers += found.n_answers;
+        found.n_answers = 0; // the oracle knows no reads, which take no time
         for (uint32_t i = 0; i < n; i++)
             for (uint32_t k = 0; k < scripts[i].n; k++)
                 if (found.traces[i].done[k] != wanted.traces[i].done[k])
@@ -344,7 +371,7 @@ static void test_equals_an_oracle_that_steps_every_cycle(void **state) {
         n_late += found.late[0];
         n_blocked += found.tally[TL_CHIP_NOC_BLOCKED];
     }
-    assert_true(n_late > 0 && n_blocked > 0); // or the scripts show nothing
+    assert_true(n_late > 0 && n_blocked > 0 && n_answers > 1000); // or the scripts show nothing
 }
 
 static void test_how_far_a_partition_runs_ahead_changes_nothing(void **state) {
@@ -383,6 +410,67 @@ static void test_an_end_that_is_told_later_changes_nothing(void **state) {
             assert_memory_equal(&first, &other, sizeof first);
         }
     }
+}
+
+// ---- Horizons before `until`, and partitions that are held.
+
+typedef struct walker {
+    tl_chip *chip;
+    uint64_t horizons[2], reached[2];
+    uint64_t holds_at; // partition 0 calls the chip there, within its run; 0: it does not
+    uint64_t other_reached;
+} walker;
+
+static tl_status walk(void *ctx, uint32_t i, uint64_t until, tl_chip_event *ret_event, tl_error *err) {
+    walker *w = ctx;
+    (void)err;
+    if (i == 0 && w->holds_at != 0) {
+        bool is_done;
+        const uint64_t at = w->holds_at;
+        w->holds_at = 0;
+        tl_chip_hold(w->chip, 0, at);
+        assert_int_equal(tl_chip_run(w->chip, at, &is_done, NULL), TL_OK);
+        assert_false(is_done);
+        w->other_reached = w->reached[1];
+        tl_chip_release(w->chip, 0);
+    }
+    w->reached[i] = until;
+    ret_event->kind = TL_CHIP_RAN;
+    return TL_OK;
+}
+
+static uint64_t horizon_of_walker(void *ctx, uint32_t i) { return ((walker *)ctx)->horizons[i]; }
+
+static void new_walk(walker *w) {
+    const tl_chip_plan plan = {
+        .config = USED, .n_partitions = 2, .n_tags = 1, .runner = {.ctx = w, .run = walk, .horizon = horizon_of_walker}};
+    assert_int_equal(tl_chip_new(&plan, &w->chip, NULL), TL_OK);
+}
+
+static void test_a_partition_at_its_horizon_ends_the_run_of_the_chip(void **state) {
+    walker w = {.horizons = {700, 5000}};
+    bool is_done = true;
+    (void)state;
+    new_walk(&w);
+    assert_int_equal(tl_chip_run(w.chip, 1000, &is_done, NULL), TL_OK);
+    assert_false(is_done);
+    assert_int_equal(w.reached[0], 700);
+    w.horizons[0] = 2000;
+    assert_int_equal(tl_chip_run(w.chip, 1000, &is_done, NULL), TL_OK);
+    assert_int_equal(w.reached[0], 2000);
+    assert_int_equal(w.reached[1], 5000);
+    tl_chip_free(w.chip);
+}
+
+static void test_others_come_up_to_a_partition_that_is_held(void **state) {
+    walker w = {.horizons = {1000, 600}, .holds_at = 600};
+    bool is_done = true;
+    (void)state;
+    new_walk(&w);
+    assert_int_equal(tl_chip_run(w.chip, 600, &is_done, NULL), TL_OK);
+    assert_int_equal(w.other_reached, 600);
+    assert_int_equal(w.reached[0], 1000);
+    tl_chip_free(w.chip);
 }
 
 // Partition 1 shows nothing of the others.
@@ -482,6 +570,8 @@ int main(void) {
         cmocka_unit_test(test_equals_an_oracle_that_steps_every_cycle),
         cmocka_unit_test(test_how_far_a_partition_runs_ahead_changes_nothing),
         cmocka_unit_test(test_an_end_that_is_told_later_changes_nothing),
+        cmocka_unit_test(test_a_partition_at_its_horizon_ends_the_run_of_the_chip),
+        cmocka_unit_test(test_others_come_up_to_a_partition_that_is_held),
         cmocka_unit_test(test_safe_latencies_do_not_depend_on_other_partitions),
         cmocka_unit_test(test_one_read_takes_its_slots),
         cmocka_unit_test(test_posted_write_is_late_after_a_switch),

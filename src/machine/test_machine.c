@@ -58,6 +58,28 @@ static void test_only_a_pmu_that_wants_notices_gets_them(void **state) {
     }
 }
 
+static void note_context(void *ctx, tl_hart *h) { *(uint32_t *)ctx |= 1u << h->id; }
+
+static void test_a_watcher_is_told_of_contexts_only(void **state) {
+    (void)state;
+    for (uint64_t mode = 0; mode < 2; mode++) { // without and with a PMU that wants notices
+        tl_config config = tl_test_config(2);
+        uint32_t told = 0;
+        tl_keys_set(&config, "hpc", mode);
+        tl_machine *machine = tl_test_machine_of(&config);
+        tl_machine_watch_contexts(machine, note_context, &told);
+        tl_hart_notice(machine->harts[1], TL_NOTICE_TRAP_ENTRY);
+        assert_int_equal(told, 0);
+        tl_hart_notice(machine->harts[1], TL_NOTICE_CONTEXT);
+        assert_int_equal(told, 2);
+        tl_machine_watch_contexts(machine, NULL, NULL);
+        tl_hart_notice(machine->harts[0], TL_NOTICE_CONTEXT);
+        assert_int_equal(told, 2);
+        assert_int_equal(machine->harts[0]->notice != NULL, mode);
+        tl_machine_free(machine);
+    }
+}
+
 // All tallies begin at 0, where everything balances. A row sets a few to 1; the identity that it
 // names is then the first one that does not hold.
 static void test_broken_identities_of_a_hart_are_named(void **state) {
@@ -113,6 +135,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_clock_stands_still_while_its_hart_has_nothing_to_run),
     cmocka_unit_test(test_a_hart_in_wfi_has_nothing_to_run),
     cmocka_unit_test(test_only_a_pmu_that_wants_notices_gets_them),
+    cmocka_unit_test(test_a_watcher_is_told_of_contexts_only),
     cmocka_unit_test(test_broken_identities_of_a_hart_are_named),
 };
 

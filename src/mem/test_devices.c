@@ -9,6 +9,7 @@ static const uint64_t MIB = 1 << 20, DEVICE = 0x10000000;
 typedef struct log { // the last access that reached the device
     uint32_t hart, size_bytes, n_reads, n_writes;
     uint64_t paddr, value;
+    tl_hart *waits; // it cannot be answered yet
 } log;
 
 static const tl_agent MASTER = {.kind = TL_AGENT_DEVICE};
@@ -17,7 +18,11 @@ static bool bus_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t 
     log *l = ctx;
     if (paddr - DEVICE >= 256)
         return false;
-    *l = (log){agent->id, size_bytes, l->n_reads + 1, l->n_writes, paddr, 0};
+    if (l->waits) {
+        l->waits->waits_for_device = true;
+        return false;
+    }
+    *l = (log){agent->id, size_bytes, l->n_reads + 1, l->n_writes, paddr, 0, NULL};
     *ret_value = UINT64_C(0x8877665544332211); // wider than asked for
     return true;
 }
@@ -26,7 +31,7 @@ static bool bus_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t
     log *l = ctx;
     if (paddr - DEVICE >= 256)
         return false;
-    *l = (log){agent->id, size_bytes, l->n_reads, l->n_writes + 1, paddr, value};
+    *l = (log){agent->id, size_bytes, l->n_reads, l->n_writes + 1, paddr, value, NULL};
     return true;
 }
 
@@ -84,6 +89,28 @@ static void test_device_access_costs_its_time_and_no_cache_look_up(void **state)
     assert_int_equal(h->tally[TL_S_L1D_STORE], 0);
     assert_int_equal(h->tally[TL_S_DTLB_ACCESS], 8);
     assert_null(tl_read_hit(h, DEVICE + 8, 8));
+    stop(&f);
+}
+
+// Nothing of the load is counted, and it can be tried again.
+static void test_a_read_that_has_to_wait_leaves_nothing_behind(void **state) {
+    (void)state;
+    fixture f;
+    tl_hart *h = start(&f, 1);
+    f.log.waits = h;
+    for (int i = 0; i < 3; i++) {
+        assert_false(h->port->load(h, DEVICE + 8, 8));
+        assert_int_equal(h->trap_cause, TL_TRAP_NOT_YET);
+    }
+    assert_int_equal(h->now, 0);
+    assert_int_equal(h->tally[TL_S_HART_UNC_READ] + h->tally[TL_S_HART_CYC_MMIO] + f.bus_tally[TL_BUS_READ], 0);
+    assert_int_equal(h->tally[TL_S_DTLB_ACCESS], 0);
+    f.log.waits = NULL;
+    assert_true(tl_rig_load(h, DEVICE + 8, 8));
+    assert_int_equal(h->now, 37);
+    assert_int_equal(h->tally[TL_S_HART_UNC_READ], 1);
+    assert_false(h->port->load(h, DEVICE + 256, 8)); // nobody is there
+    assert_int_equal(h->trap_cause, TL_CAUSE_LOAD_ACCESS);
     stop(&f);
 }
 
@@ -310,6 +337,7 @@ static void test_busy_slice_makes_the_hart_wait_for_the_device(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_device_access_costs_its_time_and_no_cache_look_up),
+    cmocka_unit_test(test_a_read_that_has_to_wait_leaves_nothing_behind),
     cmocka_unit_test(test_what_devices_cannot_do_traps_and_reaches_nobody),
     cmocka_unit_test(test_devices_are_reached_through_page_tables),
     cmocka_unit_test(test_device_reads_memory_and_leaves_nothing_behind),

@@ -47,6 +47,9 @@ typedef struct tl_device_host {
     void (*put)(void *ctx, const uint8_t *bytes, size_t n); // console output
     size_t (*get)(void *ctx, uint8_t *bytes, size_t n);     // console input that is there; 0: none
     bool (*has_input)(void *ctx);                           // false: get will never deliver again
+    // The read under way cannot be answered yet; it returns false. The hart stops before it and
+    // tries again.
+    void (*wait)(void *ctx);
     // Names the hart of the access under way, and its security state. NULL: one hart.
     tl_requester (*requester)(void *ctx);
 } tl_device_host;

@@ -112,6 +112,8 @@ typedef struct tl_monitor_client {
 typedef struct tl_chip_monitor tl_chip_monitor;
 
 typedef struct tl_chip_monitor_type {
+    // Names the window in which software reads blocks, in device trees. NULL: there is no window.
+    const char *compatible;
     // All memory is of the arena. Each tenant has a block from now on. TL_EINVAL names a key of the
     // description and the remedy.
     TL_MUST_CHECK tl_status (*create)(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_monitor **ret_monitor, tl_error *err);
@@ -145,6 +147,10 @@ typedef struct tl_chip_monitor_type {
     // device; context TL_MONITOR_NONE: that of the VM. ret_values has n_events elements.
     TL_MUST_CHECK tl_status (*read)(const tl_chip_monitor *monitor, uint32_t vm, uint32_t context, tl_monitor_block *ret_block,
                                     tl_monitor_value *ret_values, tl_error *err);
+    // Words of a block as memory holds them in the cycle that the chip has reached; those of the
+    // list that names its counts. Borrowed. NULL: the design has no window.
+    const uint64_t *(*words)(const tl_chip_monitor *monitor, uint32_t vm, uint32_t context, uint32_t *ret_n_words);
+    const uint64_t *(*list)(const tl_chip_monitor *monitor, uint32_t *ret_n_words);
 
     // Window of clients. NULL: the design has none.
     uint64_t (*window_bytes)(const tl_chip_monitor *monitor);

@@ -306,6 +306,9 @@ struct tl_hart {
     // the system.
     bool is_privileged;
     bool is_waiting; // WFI retired: nothing runs until an interrupt is pending
+    // A device cannot answer the load under way yet. Set by the bus, which refuses the load. The
+    // front-end returns TL_STOP_WAIT before the load, and nothing of it is counted.
+    bool waits_for_device;
     // An access of data took a line from the L1I. Set by mem/, cleared by block front-ends.
     bool has_lost_fetch;
     bool has_slow_watch; // some PMU has needs_slow_watch

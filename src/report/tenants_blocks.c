@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Blocks of the monitor beside the truth, as text: a line for each event, two columns for each view,
-// first the device and the VMs, then the contexts of each VM. A table holds a few views, so that its
-// lines fit a screen.
+// Blocks of the monitor beside the truth, as text: a line for each event, two columns for each
+// view. The device and the VMs come first, then the contexts of each VM. A table holds a few views,
+// because its lines shall fit a screen.
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,7 +9,8 @@
 #include "report/report.h"
 #include "report/tenants.h"
 
-enum { MAX_VIEWS = 4, N_SIDES = 2, MAX_COLUMNS = N_SIDES * MAX_VIEWS + 1 }; // of a table; the last is the error
+// Of a table; the last column is the error.
+enum { MAX_VIEWS = 4, N_SIDES = 2, MAX_COLUMNS = N_SIDES * MAX_VIEWS + 1 };
 
 typedef struct table {
     const tl_tenants_counts *counts;

@@ -54,7 +54,9 @@ static tl_status run(tl_guest *guest, const tl_guest_limits *limits, tl_guest_re
     *ret_report = (tl_guest_report){.is_at_break = report.stop == TL_SYSTEM_BREAK, .break_hart = report.break_hart};
     switch (report.stop) {
     case TL_SYSTEM_LIMIT:
-    case TL_SYSTEM_BREAK: return TL_OK;
+    case TL_SYSTEM_BREAK:
+    case TL_SYSTEM_SPACE:
+    case TL_SYSTEM_READ: return TL_OK; // not asked for
     case TL_SYSTEM_EXITED:
         ret_report->reason = TL_END_EXITED;
         ret_report->status = report.exit_status;

@@ -59,7 +59,8 @@ static tl_status run(tl_guest *guest, const tl_guest_limits *limits, tl_guest_re
     switch (report.stop) {
     case TL_OS_LIMIT:
     case TL_OS_BREAK:
-    case TL_OS_SWITCH:                 // of several contexts only
+    case TL_OS_SWITCH: // of several contexts only
+    case TL_OS_READ:
     case TL_OS_TRANSFER: return TL_OK; // not asked for
     case TL_OS_EXITED:
         ret_report->reason = TL_END_EXITED;

@@ -18,6 +18,7 @@
 #include "session/description.h"
 #include "session/run.h"
 #include "session/tenants_clients.h"
+#include "session/tenants_guest.h"
 #include "session/tenants_monitor.h"
 #include "session/tenants_oob.h"
 #include "session/tenants_state.h"
@@ -51,7 +52,7 @@ void tl_tenants_charge(tl_tenants *t, uint32_t partition, uint64_t cycle) {
 
 uint32_t tl_tenants_account_at(const tl_tenants_vm *v, uint32_t context) {
     tl_os_report end;
-    bool is_alive = context < v->plan->n_contexts && !tl_os_context_has_ended(v->os, context, &end);
+    bool is_alive = context < v->plan->n_contexts && !v->guest->has_ended(v, context, &end);
     return v->first_account + (is_alive ? context : v->plan->n_contexts + TL_NO_CONTEXT);
 }
 
@@ -82,9 +83,8 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
     for (;;) {
         uint32_t other;
         uint64_t limit = tl_lesser(until, p->turn_end);
-        const tl_os_limits limits = {.until_cycle = limit, .until_instret = UINT64_MAX, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
         tl_os_report report = {0};
-        tl_status status = tl_os_run(v->os, &limits, &report, err);
+        tl_status status = v->guest->run(v, limit, &report, err);
         const uint64_t end = tl_tenants_clients_take_end(t, partition);
         if (status != TL_OK)
             return status;
@@ -104,13 +104,14 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
                 break;
             }
             p->wants_vm = true;
-            *ret_event = (tl_chip_event){.kind = TL_CHIP_SWITCH, .cycle = tl_os_halt(v->os)};
+            *ret_event = (tl_chip_event){.kind = TL_CHIP_SWITCH, .cycle = v->guest->halt(v)};
             return TL_OK;
         case TL_OS_SWITCH:
             p->wants_vm = false;
             p->next = report.next;
             *ret_event = (tl_chip_event){.kind = TL_CHIP_SWITCH, .cycle = report.cycle};
             return TL_OK;
+        case TL_OS_READ: *ret_event = (tl_chip_event){.kind = TL_CHIP_READ, .cycle = report.cycle}; return TL_OK;
         case TL_OS_TRANSFER: {
             bool is_read = report.n_bytes[0] > 0;
             p->hart = report.break_hart;
@@ -126,7 +127,7 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
             v->has_ended = true;
             v->is_deadlocked = report.stop == TL_OS_DEADLOCK;
             memcpy(v->message, report.message, sizeof v->message);
-            ret_event->cycle = tl_os_halt(v->os);
+            ret_event->cycle = v->guest->halt(v);
             p->wants_vm = true;
             p->ends = !other_vm(p, &other);
             if (!p->ends || t->monitor) {
@@ -141,18 +142,28 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
     }
 }
 
+static tl_status answer_partition(void *ctx, uint32_t partition, uint64_t cycle, tl_error *err) {
+    tl_tenants *t = ctx;
+    tl_tenants_part *p = &t->parts[partition];
+    tl_status status = t->monitor_type->reach(t->monitor, cycle, err);
+    if (status == TL_OK)
+        p->vms[p->running]->guest->answer(p->vms[p->running]);
+    return status;
+}
+
 static void resume_partition(void *ctx, uint32_t partition, uint64_t cycle) {
     tl_tenants_part *p = &((tl_tenants *)ctx)->parts[partition];
-    tl_os_wait(p->vms[p->running]->os, p->hart, cycle);
+    tl_tenants_vm *v = p->vms[p->running];
+    v->guest->wait(v, p->hart, cycle);
 }
 
 void tl_tenants_enter(tl_tenants *t, uint32_t partition, uint64_t *cycle, uint32_t *ret_tag) {
     tl_tenants_part *p = &t->parts[partition];
     tl_tenants_vm *to = p->vms[p->to];
     p->running = p->to;
-    *cycle = tl_os_enter(to->os, p->next, *cycle);
+    *cycle = to->guest->enter(to, p->next, *cycle);
     tl_tenants_charge(t, partition, *cycle);
-    p->account = *ret_tag = tl_tenants_account_at(to, tl_os_context(to->os));
+    p->account = *ret_tag = tl_tenants_account_at(to, to->guest->context(to));
     if (p->wants_vm)
         p->turn_end = to->plan->quantum_cycles == 0 ? UINT64_MAX : *cycle + to->plan->quantum_cycles;
 }
@@ -162,13 +173,13 @@ void tl_tenants_enter(tl_tenants *t, uint32_t partition, uint64_t *cycle, uint32
 static tl_status switch_partition(void *ctx, uint32_t partition, uint64_t cycle, uint64_t *ret_cycle, uint32_t *ret_tag, tl_error *err) {
     tl_tenants *t = ctx;
     tl_tenants_part *p = &t->parts[partition];
-    const tl_tenants_vm *from = p->vms[p->running];
+    tl_tenants_vm *from = p->vms[p->running];
     (void)err;
     tl_tenants_charge(t, partition, cycle);
     p->to = p->running;
     if (p->wants_vm && !p->ends) {
         (void)other_vm(p, &p->to);
-        p->next = tl_os_context(p->vms[p->to]->os);
+        p->next = p->vms[p->to]->guest->context(p->vms[p->to]);
     }
     if (!p->ends) {
         t->accounts[p->account].n_switches++;
@@ -178,7 +189,7 @@ static tl_status switch_partition(void *ctx, uint32_t partition, uint64_t cycle,
         tl_tenants_halt(t, partition, cycle);
     p->account = p->ends ? p->idle : switching_of(from);
     if (!p->ends)
-        tl_os_leave(from->os);
+        from->guest->leave(from);
     *ret_cycle = t->monitor ? TL_CHIP_LATER : cycle;
     if (!t->monitor)
         tl_tenants_enter(t, partition, ret_cycle, ret_tag);
@@ -187,7 +198,7 @@ static tl_status switch_partition(void *ctx, uint32_t partition, uint64_t cycle,
 
 // ---- Building.
 
-static void warn(void *ctx, const char *sentence) {
+void tl_tenants_warn(void *ctx, const char *sentence) {
     const tl_tenants_vm *v = ctx;
     char text[600];
     if (!v->tenants->options.warn)
@@ -196,83 +207,27 @@ static void warn(void *ctx, const char *sentence) {
     v->tenants->options.warn(v->tenants->options.ctx, text);
 }
 
-static bool wants_stop(void *ctx) {
+bool tl_tenants_wants_stop(void *ctx) {
     tl_tenants *t = ((tl_tenants_vm *)ctx)->tenants;
     tl_tenants_oob_poll(t);
     t->must_stop = t->must_stop || (t->options.wants_stop && t->options.wants_stop(t->options.ctx));
     return t->must_stop;
 }
 
-// A failure to start a program, with file and line in front.
-static tl_status fail_on(const tl_tenants *t, uint32_t line, tl_status status, const tl_error *why, tl_error *err) {
+tl_status tl_tenants_fail_on(const tl_tenants *t, uint32_t line, tl_status status, const tl_error *why, tl_error *err) {
     char sentence[sizeof why->text];
     memcpy(sentence, why->text, sizeof sentence);
     return tl_fail(err, status, "%.160s:%u: %.320s", t->plan.file_name, line, sentence);
 }
 
-static tl_status open_std(tl_tenants *t, const tl_context_plan *c, int ret_fds[3], tl_error *err) {
-    for (int i = 0; i < 3; i++) {
-        const char *path = c->std[i] ? c->std[i] : "/dev/null";
-        if (path == TL_STD_INHERITED) {
-            ret_fds[i] = t->options.std_fd[i];
-            continue;
-        }
-        int fd = i == 0 ? open(path, O_RDONLY | O_CLOEXEC) : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (fd < 0)
-            return tl_fail(err, errno == ENOENT ? TL_ENOENT : TL_EACCESS, "%.160s:%u: %s of %.60s: %.160s: %s", t->plan.file_name, c->line,
-                           i == 0   ? "stdin"
-                           : i == 1 ? "stdout"
-                                    : "stderr",
-                           c->name, path, strerror(errno));
-        t->fds[t->n_fds++] = ret_fds[i] = fd;
-    }
+tl_status tl_tenants_open_fd(tl_tenants *t, const char *path, int fd, uint32_t line, const char *what, const char *of, int *ret_fd,
+                             tl_error *err) {
+    int opened = fd == 0 ? open(path, O_RDONLY | O_CLOEXEC) : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (opened < 0)
+        return tl_fail(err, errno == ENOENT ? TL_ENOENT : TL_EACCESS, "%.160s:%u: %s of %.60s: %.160s: %s", t->plan.file_name, line, what,
+                       of, path, strerror(errno));
+    t->fds[t->n_fds++] = *ret_fd = opened;
     return TL_OK;
-}
-
-static tl_status load_context(tl_tenants *t, tl_tenants_vm *v, uint32_t index, tl_os_options *options, tl_error *err) {
-    const tl_context_plan *c = &v->plan->contexts[index];
-    tl_os_program program = {.program = c->program,
-                             .argv = (char *const *)(uintptr_t)c->argv, // not written to
-                             .envp = (char *const *)(uintptr_t)c->env,
-                             .quantum_cycles = c->quantum_cycles};
-    tl_error why = {0};
-    tl_status status = open_std(t, c, program.std_fd, err);
-    if (status != TL_OK)
-        return status;
-    if (index == 0) {
-        options->program = program.program;
-        options->argv = program.argv;
-        options->envp = program.envp;
-        options->quantum_cycles = program.quantum_cycles;
-        memcpy(options->std_fd, program.std_fd, sizeof options->std_fd);
-        status = tl_os_new(t->parts[v->plan->partition].machine, options, &v->os, &why);
-    } else {
-        uint32_t context;
-        status = tl_os_add(v->os, &program, &context, &why);
-    }
-    return status == TL_OK ? TL_OK : fail_on(t, c->line, status, &why, err);
-}
-
-static tl_status load_vm(tl_tenants *t, tl_tenants_vm *v, tl_error *err) {
-    tl_tenants_part *p = &t->parts[v->plan->partition];
-    uint64_t share_bytes = t->config.ram_bytes / p->n_vms & ~((UINT64_C(1) << 20) - 1);
-    uint32_t place = 0;
-    while (p->vms[place] != v)
-        place++;
-    tl_os_options options = {.sysroot = v->plan->sysroot,
-                             .root = v->plan->root,
-                             .allow_network = v->plan->allow_network,
-                             .warn = warn,
-                             .wants_stop = wants_stop,
-                             .ctx = v,
-                             .ram_offset_bytes = share_bytes * place,
-                             .ram_bytes = share_bytes,
-                             .starts_away = place != 0,
-                             .reports_transfers = true};
-    tl_status status = TL_OK;
-    for (uint32_t i = 0; i < v->plan->n_contexts && status == TL_OK; i++)
-        status = load_context(t, v, i, &options, err);
-    return status;
 }
 
 static tl_status new_accounts(tl_tenants *t, tl_error *err) {
@@ -313,7 +268,7 @@ static tl_status new_chip(tl_tenants *t, tl_error *err) {
                                .profile = t->plan.profile,
                                .n_partitions = t->config.n_partitions,
                                .n_tags = t->n_accounts,
-                               .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon}};
+                               .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon, answer_partition}};
     tl_status status = tl_chip_new(&plan, &t->chip, err);
     for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++)
         tl_chip_begin(t->chip, i, t->parts[i].account);
@@ -332,7 +287,18 @@ static tl_status read_machine(tl_tenants *t, tl_error *err) {
         return tl_tenants_plan_check(&t->plan, &t->config, err);
     if (t->options.machine || t->options.overrides)
         return tl_fail(err, status, "%s", why.text);
-    return fail_on(t, t->plan.machine_line, status, &why, err);
+    return tl_tenants_fail_on(t, t->plan.machine_line, status, &why, err);
+}
+
+// The description of one partition: a board may have less RAM.
+static tl_config config_of(const tl_tenants *t, uint32_t partition) {
+    tl_config config = t->config;
+    for (uint32_t i = 0; i < t->plan.n_vms; i++) {
+        const tl_vm_plan *vm = &t->plan.vms[i];
+        if (vm->partition == partition && vm->board && vm->board->ram_bytes != 0)
+            config.ram_bytes = vm->board->ram_bytes;
+    }
+    return config;
 }
 
 static tl_status new_machines(tl_tenants *t, tl_error *err) {
@@ -342,11 +308,12 @@ static tl_status new_machines(tl_tenants *t, tl_error *err) {
     t->config.code_cache_bytes = TL_CODE_CACHE_BYTES;
     t->config.n_cold_runs = TL_COLD_RUNS;
     for (uint32_t i = 0; i < t->config.n_partitions; i++) {
-        tl_status status = tl_machine_new(&t->config, t->engine, &t->parts[i].machine, err);
+        const tl_config config = config_of(t, i);
+        tl_status status = tl_machine_new(&config, t->engine, &t->parts[i].machine, err);
         // The host forbids generated code.
         if (status == TL_EACCESS && t->options.engine == TL_ENGINE_FASTEST) {
             t->engine = &tl_engine_interp;
-            status = tl_machine_new(&t->config, t->engine, &t->parts[i].machine, err);
+            status = tl_machine_new(&config, t->engine, &t->parts[i].machine, err);
         }
         if (status != TL_OK)
             return status;
@@ -367,7 +334,7 @@ static tl_status build(tl_tenants *t, tl_error *err) {
     for (uint32_t i = 0; t->vms && i < t->plan.n_vms; i++) {
         const tl_vm_plan *plan = &t->plan.vms[i];
         tl_tenants_part *p = &t->parts[plan->partition];
-        t->vms[i] = (tl_tenants_vm){.tenants = t, .plan = plan};
+        t->vms[i] = (tl_tenants_vm){.tenants = t, .plan = plan, .guest = plan->board ? &tl_tenants_board : &tl_tenants_programs};
         p->vms[p->n_vms++] = &t->vms[i];
         n_contexts += plan->n_contexts;
     }
@@ -379,12 +346,14 @@ static tl_status build(tl_tenants *t, tl_error *err) {
         p->turn_end = p->n_vms > 1 ? p->vms[0]->plan->quantum_cycles : UINT64_MAX;
     }
     status = new_accounts(t, err);
+    if (status == TL_OK)
+        status = tl_tenants_monitor_open(t, err);
     for (uint32_t i = 0; i < t->plan.n_vms && status == TL_OK; i++)
-        status = load_vm(t, &t->vms[i], err);
+        status = t->vms[i].guest->load(t, &t->vms[i], err);
     if (status == TL_OK)
         status = new_chip(t, err);
     if (status == TL_OK)
-        status = tl_tenants_monitor_open(t, err);
+        status = tl_tenants_monitor_start(t, err);
     if (status != TL_OK)
         return status;
     tl_tenants_clients_open(t);
@@ -439,7 +408,8 @@ void tl_tenants_close(tl_tenants *t) {
         return;
     tl_tenants_oob_close(t);
     for (uint32_t i = 0; t->vms && i < t->plan.n_vms; i++) {
-        tl_os_free(t->vms[i].os);
+        if (t->vms[i].guest)
+            t->vms[i].guest->free(&t->vms[i]);
         free(t->vms[i].switch_cycles);
     }
     for (uint32_t i = 0; i < TL_MAX_PARTITIONS; i++)
@@ -582,7 +552,7 @@ static void add_account(const tl_tenants *t, const tl_tenants_counts *c, tl_tena
 
 static void tell_end(tl_tenants_counts *c, tl_tenants_view *view, const tl_tenants_vm *v, uint32_t context) {
     tl_os_report end;
-    if (tl_os_context_has_ended(v->os, context, &end)) {
+    if (v->guest->has_ended(v, context, &end)) {
         view->reason = end.stop == TL_OS_KILLED ? TL_END_KILLED : TL_END_EXITED;
         view->status = end.exit_status;
         view->signal = end.signal;
@@ -618,7 +588,7 @@ static tl_status add_vm(const tl_tenants *t, tl_tenants_counts *c, const tl_tena
         if (is_context) {
             row->view.context = k;
             row->view.name = tl_arena_strdup(&c->arena, v->plan->contexts[k].name);
-            row->view.program = tl_arena_strdup(&c->arena, v->plan->contexts[k].program);
+            row->view.program = v->guest->program(v, k, &c->arena);
             if (!row->view.name || !row->view.program)
                 return tl_tenants_no_memory(err);
             tell_end(c, &row->view, v, k);

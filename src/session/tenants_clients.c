@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Windows of clients; see tenants_clients.h.
 //
-// A load comes in the middle of its partition's run. The partition is held there. The others and the
-// monitor run up to the load's cycle before the load is answered. A reader gets the same numbers
-// however far partitions run ahead of one another.
+// A load comes in the middle of its partition's run. The partition is held there. The others and
+// the monitor run up to the load's cycle before the load is answered. A reader gets the same
+// numbers however far partitions run ahead of one another.
 #include "session/tenants_clients.h"
 
 #include <string.h>
@@ -96,11 +96,15 @@ void tl_tenants_clients_open(tl_tenants *t) {
         return;
     for (uint32_t i = 0; i < t->config.n_partitions; i++) {
         tl_tenants_part *p = &t->parts[i];
+        bool is_wanted = false; // boards have buses of their own
         p->tenants = t;
         p->below = tl_machine_own_bus(p->machine);
         p->bus = (tl_bus){p, read_window, write_window};
         for (uint32_t k = 0; k < p->n_vms; k++) {
             const tl_vm_plan *vm = p->vms[k]->plan;
+            if (!p->vms[k]->os)
+                continue;
+            is_wanted = true;
             tl_os_window window = {.name = t->monitor_pmu->name,
                                    .paddr = TL_TENANTS_WINDOW_PADDR,
                                    .bytes = tl_align_up(t->monitor_type->window_bytes(t->monitor), 4096)};
@@ -108,7 +112,7 @@ void tl_tenants_clients_open(tl_tenants *t) {
                 window.contexts |= (uint32_t)!vm->contexts[c].has_no_window << c;
             tl_os_set_window(p->vms[k]->os, &window);
         }
-        if (p->n_vms > 0)
+        if (is_wanted)
             tl_machine_set_bus(p->machine, &p->bus);
     }
 }

@@ -347,6 +347,135 @@ static tl_status read_context(reader *r, const node *n, const char *where, tl_co
     return argv[0] ? TL_OK : no_memory(r);
 }
 
+static const uint64_t LEAST_RAM_BYTES = 1 << 20, MOST_RAM_BYTES = UINT64_C(1) << 40;
+enum { DEFAULT_SPACES = 8 };
+
+static tl_status read_size(const reader *r, const node *mapping, const char *where, const char *key, uint64_t *ret_bytes) {
+    const node *n = find(mapping, key);
+    tl_error why;
+    if (!n)
+        return TL_OK;
+    if (tl_parse_u64(n->text, TL_SCALE_BYTES, ret_bytes, &why) != TL_OK)
+        return fail_at(r, n->line, "%s%s = %.60s: %s", where, key, n->text, why.text);
+    if (*ret_bytes < LEAST_RAM_BYTES || *ret_bytes > MOST_RAM_BYTES || *ret_bytes % LEAST_RAM_BYTES != 0)
+        return fail_at(r, n->line, "%s%s = %.60s: must be whole MiB, such as 256MiB", where, key, n->text);
+    return TL_OK;
+}
+
+// A board boots firmware and perhaps a kernel, or one bare program.
+static tl_status check_software(const reader *r, const node *n, const char *where) {
+    static const char *const of_boot[] = {"firmware", "kernel", "initrd", "append"}, *const of_kernel[] = {"initrd", "append"};
+    for (size_t i = 0; find(n, "program") && i < TL_COUNT_OF(of_boot); i++)
+        if (find(n, of_boot[i]))
+            return fail_at(r, find(n, of_boot[i])->line, "%s%s: program: runs alone in machine mode; remove one of them", where,
+                           of_boot[i]);
+    for (size_t i = 0; !find(n, "kernel") && i < TL_COUNT_OF(of_kernel); i++)
+        if (find(n, of_kernel[i]))
+            return fail_at(r, find(n, of_kernel[i])->line, "%s%s: is for a kernel; give kernel:, too", where, of_kernel[i]);
+    return TL_OK;
+}
+
+// Address spaces become contexts. Harts of a board run several at a time, and a partition has one
+// channel, so only a board of one hart has contexts.
+static tl_status read_spaces(reader *r, const node *n, const char *where, uint32_t n_harts, tl_vm_plan *vm) {
+    uint64_t n_spaces = n_harts == 1 ? DEFAULT_SPACES : 1;
+    tl_status status = read_number(r, n, where, "spaces", 1, TL_MAX_CONTEXTS_OF_VM, &n_spaces);
+    if (status != TL_OK)
+        return status;
+    if (n_spaces > 1 && n_harts > 1)
+        return fail_at(r, find(n, "spaces")->line,
+                       "%sspaces = %u: %u harts run several address spaces at a time, which one partition cannot tell apart; set harts: 1, "
+                       "or spaces: 1",
+                       where, (uint32_t)n_spaces, n_harts);
+    vm->contexts = tl_arena_alloc(&r->plan->arena, (size_t)n_spaces * sizeof *vm->contexts);
+    if (!vm->contexts)
+        return no_memory(r);
+    vm->n_contexts = (uint32_t)n_spaces;
+    for (uint32_t i = 0; i < vm->n_contexts; i++) {
+        const char *name = i == 0 ? "board" : tl_arena_printf(&r->plan->arena, "space%u", i);
+        if (!name)
+            return no_memory(r);
+        vm->contexts[i] = (tl_context_plan){.line = n->line, .name = name, .program = ""};
+    }
+    return TL_OK;
+}
+
+static tl_status read_board(reader *r, const node *n, const char *where, tl_vm_plan *vm) {
+    static const key_row rows[] = {{"firmware", VALUE, "fw_jump.elf"},
+                                   {"kernel", VALUE, "Image"},
+                                   {"initrd", VALUE, "initramfs.cpio"},
+                                   {"append", VALUE, "quiet"},
+                                   {"program", VALUE, "bare.elf"},
+                                   {"ram", VALUE, "256MiB"},
+                                   {"harts", VALUE, "1"},
+                                   {"spaces", VALUE, "8"},
+                                   {"console", VALUE, "console.txt"}};
+    tl_board_plan *board = tl_arena_alloc(&r->plan->arena, sizeof *board);
+    uint64_t n_harts = 1;
+    if (!board)
+        return no_memory(r);
+    tl_status status = check_keys(r, n, where, rows, TL_COUNT_OF(rows));
+    if (status == TL_OK)
+        status = check_software(r, n, where);
+    if (status == TL_OK)
+        status = read_path(r, n, "program", &board->program);
+    if (status == TL_OK)
+        status = read_path(r, n, "firmware", &board->firmware);
+    if (status == TL_OK)
+        status = read_path(r, n, "kernel", &board->kernel);
+    if (status == TL_OK)
+        status = read_path(r, n, "initrd", &board->initrd);
+    if (status == TL_OK)
+        status = read_std(r, n, "console", true, &board->console);
+    if (status == TL_OK)
+        status = read_size(r, n, where, "ram", &board->ram_bytes);
+    if (status == TL_OK)
+        status = read_number(r, n, where, "harts", 1, TL_MAX_HARTS, &n_harts);
+    if (status == TL_OK)
+        status = read_spaces(r, n, where, (uint32_t)n_harts, vm);
+    board->line = n->line;
+    board->append = value_of(n, "append");
+    board->n_harts = (uint32_t)n_harts;
+    vm->board = board;
+    return status;
+}
+
+// Keys of programs do not go with board:.
+static tl_status check_board_alone(const reader *r, const node *vm, const char *where) {
+    static const char *const of_programs[] = {"contexts", "root", "sysroot", "network"};
+    for (size_t i = 0; i < TL_COUNT_OF(of_programs); i++)
+        if (find(vm, of_programs[i]))
+            return fail_at(r, find(vm, of_programs[i])->line, "%s%s: is for programs, and this VM is a board; remove it, or board:", where,
+                           of_programs[i]);
+    if (find(vm, "quantum"))
+        return fail_at(r, find(vm, "quantum")->line, "%squantum: a board has its partition alone; remove it", where);
+    return TL_OK;
+}
+
+static tl_status read_contexts(reader *r, const node *n, const char *where, tl_vm_plan *vm) {
+    const node *contexts = find(n, "contexts");
+    tl_status status = TL_OK;
+    if (!contexts || contexts->n == 0)
+        return fail_at(r, n->line, "%scontexts: is missing or empty; a VM runs at least one program, or has a board:", where);
+    if (contexts->n > TL_MAX_CONTEXTS_OF_VM)
+        return fail_at(r, contexts->line, "%scontexts: has %u, but a VM has at most %d", where, contexts->n, TL_MAX_CONTEXTS_OF_VM);
+    vm->contexts = tl_arena_alloc(&r->plan->arena, contexts->n * sizeof *vm->contexts);
+    if (!vm->contexts)
+        return no_memory(r);
+    for (const node *c = contexts->first; c && status == TL_OK; c = c->next) {
+        char inner[64];
+        snprintf(inner, sizeof inner, "%scontexts[%u].", where, vm->n_contexts);
+        status = read_context(r, c, inner, &vm->contexts[vm->n_contexts]);
+        for (uint32_t i = 0; status == TL_OK && i < vm->n_contexts; i++)
+            if (strcmp(vm->contexts[i].name, vm->contexts[vm->n_contexts].name) == 0)
+                status =
+                    fail_at(r, c->line, "%sname = %.60s: another context of this VM has that name; give each its own with name:", inner,
+                            vm->contexts[i].name);
+        vm->n_contexts++;
+    }
+    return status;
+}
+
 static tl_status read_vm(reader *r, const node *n, const char *where, uint32_t index, tl_vm_plan *ret_vm) {
     static const key_row rows[] = {{"name", VALUE, "web"},
                                    {"partition", VALUE, "0"},
@@ -356,9 +485,10 @@ static tl_status read_vm(reader *r, const node *n, const char *where, uint32_t i
                                    {"network", VALUE, "off"},
                                    {"contexts", LIST, "[{program: ./prog}]"},
                                    {"confidential", VALUE, "off"},
-                                   {"contexts_read_vm", VALUE, "off"}};
+                                   {"contexts_read_vm", VALUE, "off"},
+                                   {"board", MAPPING, "{kernel: Image}"}};
     if (n->kind != MAPPING)
-        return fail_at(r, n->line, "%.*s: must be a mapping with contexts:", (int)strlen(where) - 1, where);
+        return fail_at(r, n->line, "%.*s: must be a mapping with contexts: or board:", (int)strlen(where) - 1, where);
     tl_status status = check_keys(r, n, where, rows, TL_COUNT_OF(rows));
     tl_vm_plan *vm = ret_vm;
     uint64_t partition = index;
@@ -381,28 +511,15 @@ static tl_status read_vm(reader *r, const node *n, const char *where, uint32_t i
         return status;
     vm->partition = (uint32_t)partition;
     vm->name = value_of(n, "name") ? value_of(n, "name") : tl_arena_printf(&r->plan->arena, "vm%u", index + 1);
-    const node *contexts = find(n, "contexts");
     if (!vm->name)
         return no_memory(r);
-    if (!contexts || contexts->n == 0)
-        return fail_at(r, n->line, "%scontexts: is missing or empty; a VM runs at least one program", where);
-    if (contexts->n > TL_MAX_CONTEXTS_OF_VM)
-        return fail_at(r, contexts->line, "%scontexts: has %u, but a VM has at most %d", where, contexts->n, TL_MAX_CONTEXTS_OF_VM);
-    vm->contexts = tl_arena_alloc(&r->plan->arena, contexts->n * sizeof *vm->contexts);
-    if (!vm->contexts)
-        return no_memory(r);
-    for (const node *c = contexts->first; c && status == TL_OK; c = c->next) {
-        char inner[64];
-        snprintf(inner, sizeof inner, "%scontexts[%u].", where, vm->n_contexts);
-        status = read_context(r, c, inner, &vm->contexts[vm->n_contexts]);
-        for (uint32_t i = 0; status == TL_OK && i < vm->n_contexts; i++)
-            if (strcmp(vm->contexts[i].name, vm->contexts[vm->n_contexts].name) == 0)
-                status =
-                    fail_at(r, c->line, "%sname = %.60s: another context of this VM has that name; give each its own with name:", inner,
-                            vm->contexts[i].name);
-        vm->n_contexts++;
-    }
-    return status;
+    const node *board = find(n, "board");
+    if (!board)
+        return read_contexts(r, n, where, vm);
+    char inner[48];
+    snprintf(inner, sizeof inner, "%sboard.", where);
+    status = check_board_alone(r, n, where);
+    return status == TL_OK ? read_board(r, board, inner, vm) : status;
 }
 
 static tl_status read_plan(reader *r, const node *top) {
@@ -492,6 +609,16 @@ tl_status tl_tenants_plan_open(const char *path, tl_tenants_plan *ret_plan, tl_e
     return status;
 }
 
+static tl_status check_board(const reader *r, const tl_vm_plan *vm, uint32_t index, const tl_config *config) {
+    if (vm->board->n_harts > config->n_harts)
+        return fail_at(r, vm->board->line, "vms[%u].board.harts = %u: a partition of %s has %u", index, vm->board->n_harts, config->name,
+                       config->n_harts);
+    if (vm->board->ram_bytes > config->ram_bytes)
+        return fail_at(r, vm->board->line, "vms[%u].board.ram = %" PRIu64 " MiB: a partition of %s has %" PRIu64 " MiB", index,
+                       vm->board->ram_bytes >> 20, config->name, config->ram_bytes >> 20);
+    return TL_OK;
+}
+
 tl_status tl_tenants_plan_check(const tl_tenants_plan *plan, const tl_config *config, tl_error *err) {
     const reader r = {.file = {plan->file_name, NOUN, err}};
     for (uint32_t i = 0; i < plan->n_vms; i++) {
@@ -504,9 +631,17 @@ tl_status tl_tenants_plan_check(const tl_tenants_plan *plan, const tl_config *co
             return fail_at(&r, vm->line, "vms[%u].partition = %u: %s has partitions 0 to %u", i, vm->partition, config->name,
                            config->n_partitions - 1);
         }
+        tl_status status = vm->board ? check_board(&r, vm, i, config) : TL_OK;
+        if (status != TL_OK)
+            return status;
         for (uint32_t k = 0; k < plan->n_vms; k++) {
             if (k == i || plan->vms[k].partition != vm->partition)
                 continue;
+            if (vm->board)
+                return fail_at(&r, vm->line,
+                               "vms[%u].partition = %u: a board has its partition alone, but %.60s (line %u) is there, too; "
+                               "give one of them another partition",
+                               i, vm->partition, plan->vms[k].name, plan->vms[k].line);
             if (vm->quantum_cycles == 0)
                 return fail_at(
                     &r, vm->line,

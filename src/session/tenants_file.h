@@ -27,6 +27,15 @@ typedef struct tl_context_plan {
 } tl_context_plan;
 extern const char TL_STD_INHERITED[];
 
+// A VM that is a board. Strings as in tl_system_options.
+typedef struct tl_board_plan {
+    uint32_t line;
+    const char *program, *firmware, *kernel, *initrd, *append;
+    const char *console; // a path; NULL: nothing; TL_STD_INHERITED
+    uint64_t ram_bytes;  // 0: what the machine has
+    uint32_t n_harts;
+} tl_board_plan;
+
 typedef struct tl_vm_plan {
     uint32_t line;
     const char *name;
@@ -35,6 +44,7 @@ typedef struct tl_vm_plan {
     const char *root, *sysroot; // NULL: as in tl_run_options
     bool allow_network;
     bool is_confidential, contexts_read_vm; // tl_monitor_vm
+    const tl_board_plan *board; // NULL: contexts are programs; else names
     tl_context_plan *contexts;
     uint32_t n_contexts;
 } tl_vm_plan;

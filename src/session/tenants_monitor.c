@@ -13,6 +13,7 @@
 #include "base/bits.h"
 #include "base/hex_file.h"
 #include "machine/keys.h"
+#include "session/tenants_guest.h"
 
 enum { WRITING_CYCLES = 100 }; // between two looks at a block that is being written
 
@@ -123,8 +124,12 @@ static tl_status create(tl_tenants *t, tl_error *err) {
                                   .n_vms = t->plan.n_vms,
                                   .operator_key = t->options.oob_key ? t->oob.key : NULL,
                                   .host = {t, partition_totals, shared_totals}};
-    status = t->monitor_type->create(&plan, &t->arena, &t->monitor, err);
-    for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++)
+    return t->monitor_type->create(&plan, &t->arena, &t->monitor, err);
+}
+
+tl_status tl_tenants_monitor_start(tl_tenants *t, tl_error *err) {
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; t->monitor && status == TL_OK && i < t->config.n_partitions; i++)
         if (t->parts[i].n_vms > 0)
             status = t->monitor_type->start(t->monitor, i, (uint32_t)(t->parts[i].vms[0] - t->vms) + 1, 0, err);
     return status;
@@ -277,7 +282,7 @@ void tl_tenants_monitor_close(tl_tenants *t) {
 // how far its neighbors ran past the end.
 static uint64_t stop_harts(const tl_tenants *t, uint32_t partition) {
     const tl_tenants_part *p = &t->parts[partition];
-    const uint64_t cycle = p->is_gated ? tl_machine_now_cycles(p->machine) : tl_os_halt(p->vms[p->running]->os);
+    const uint64_t cycle = p->is_gated ? tl_machine_now_cycles(p->machine) : p->vms[p->running]->guest->halt(p->vms[p->running]);
     return cycle > t->now ? cycle : t->now;
 }
 

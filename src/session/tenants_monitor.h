@@ -7,8 +7,10 @@
 
 #include "session/tenants_state.h"
 
-// Builds the monitor that the plan names, and starts it. Nothing happens if the plan names none.
+// Builds the monitor that the plan names. Nothing happens if the plan names none.
 TL_MUST_CHECK tl_status tl_tenants_monitor_open(tl_tenants *tenants, tl_error *err);
+// The first contexts get their partitions, and counting begins.
+TL_MUST_CHECK tl_status tl_tenants_monitor_start(tl_tenants *tenants, tl_error *err);
 // A partition stands still at `cycle` and has been charged. Its `to`, `next` and `ends` are known.
 void tl_tenants_halt(tl_tenants *tenants, uint32_t partition, uint64_t cycle);
 // tl_chip_runner.horizon.

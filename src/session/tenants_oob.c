@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The socket of the mailbox; see tenants_oob.h. One client at a time: another one waits until it has
-// gone. A client that goes leaves no session and no latch behind.
+// The socket of the mailbox; see tenants_oob.h. One client at a time: another one waits until it
+// has gone. A client that goes leaves no session and no latch behind.
 #include "session/tenants_oob.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ tl_status tl_tenants_oob_open(tl_tenants *t, tl_error *err) {
     if (!t->options.oob)
         return TL_OK;
     if (!t->monitor || !t->monitor_type->oob_answer)
-        return tl_fail(err, TL_EINVAL, "--oob %.60s: the run has no monitor with a mailbox; write monitor: smpm into the file",
+        return tl_fail(err, TL_EINVAL, "--oob %.60s: the run has no monitor with a mailbox; name one with monitor: in the file",
                        t->options.oob);
     if (strlen(t->options.oob) >= sizeof address.sun_path)
         return tl_fail(err, TL_EINVAL, "--oob %.60s...: the path of a socket has at most %zu characters; choose a shorter one",

@@ -16,10 +16,14 @@ typedef struct tl_tenants_account {
     uint64_t active_cycles, n_switches;
 } tl_tenants_account;
 
+typedef struct tl_tenants_guest_type tl_tenants_guest_type;
+
 typedef struct tl_tenants_vm {
     tl_tenants *tenants;
     const tl_vm_plan *plan;
+    const tl_tenants_guest_type *guest; // its software: one of the next two
     tl_os *os;
+    struct tl_board_vm *board;
     uint32_t first_account; // of its contexts; then NO_CONTEXT and SWITCHING
     bool has_ended, is_deadlocked;
     char message[400];
@@ -58,8 +62,8 @@ typedef struct tl_tenants_part {
 } tl_tenants_part;
 
 typedef struct tl_tenants_oob { // tenants_oob.h
-    int listener, client;        // -1: none
-    bool is_bound;               // the path is this run's
+    int listener, client;       // -1: none
+    bool is_bound;              // the path is this run's
     uint8_t message[TL_MONITOR_MESSAGE_BYTES];
     uint32_t n_bytes; // of it
     uint8_t key[TL_MONITOR_KEY_BYTES];

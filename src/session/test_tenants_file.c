@@ -28,6 +28,8 @@ static void test_every_key_reaches_the_plan(void **state) {
                                "    root: files\n"
                                "    sysroot: /lib\n"
                                "    network: on\n"
+                               "    confidential: on\n"
+                               "    contexts_read_vm: on\n"
                                "    contexts:\n"
                                "      - program: bin/prog\n"
                                "        args: [one, 'two three', \"\"]\n"
@@ -36,7 +38,10 @@ static void test_every_key_reaches_the_plan(void **state) {
                                "        stdout: none\n"
                                "        stderr: /tmp/e\n"
                                "        quantum: 1000\n"
-                               "      - {name: two, program: /abs, stdin: inherit}\n";
+                               "        client: system\n"
+                               "      - {name: two, program: /abs, stdin: inherit, client: hypervisor}\n"
+                               "      - {name: three, program: /abs, client: none}\n"
+                               "      - {name: four, program: /abs, client: context}\n";
     tl_tenants_plan plan;
     tl_error err;
     if (tl_tenants_plan_read(text, strlen(text), "dir/t.yaml", "dir", &plan, &err) != TL_OK)
@@ -66,9 +71,16 @@ static void test_every_key_reaches_the_plan(void **state) {
     assert_string_equal(vm->root, "dir/files");
     assert_string_equal(vm->sysroot, "/lib");
     assert_true(vm->allow_network);
-    assert_int_equal(vm->n_contexts, 2);
+    assert_true(vm->is_confidential && vm->contexts_read_vm);
+    assert_false(plan.vms[0].is_confidential || plan.vms[0].contexts_read_vm);
+    assert_int_equal(vm->n_contexts, 4);
+    static const tl_monitor_role roles[] = {TL_MONITOR_SYSTEM, TL_MONITOR_HYPERVISOR, TL_MONITOR_CONTEXT, TL_MONITOR_CONTEXT};
+    for (uint32_t i = 0; i < TL_COUNT_OF(roles); i++) {
+        assert_int_equal(vm->contexts[i].client, roles[i]);
+        assert_int_equal(vm->contexts[i].has_no_window, i == 2);
+    }
     const tl_context_plan *c = &vm->contexts[0];
-    assert_int_equal(c->line, 14);
+    assert_int_equal(c->line, 16);
     assert_string_equal(c->name, "prog");
     assert_string_equal(c->program, "dir/bin/prog");
     static const char *const argv[] = {"./prog", "one", "two three", ""};
@@ -102,6 +114,52 @@ static void test_a_short_file_has_defaults(void **state) {
     tl_tenants_plan_done(&plan);
 }
 
+static void test_every_key_of_a_board_reaches_the_plan(void **state) {
+    (void)state;
+    static const char text[] = "vms:\n"
+                               "  - name: linux\n"
+                               "    partition: 2\n"
+                               "    board:\n"
+                               "      firmware: /fw\n"
+                               "      kernel: Image\n"
+                               "      initrd: cpio\n"
+                               "      append: 'quiet x=1'\n"
+                               "      ram: 256MiB\n"
+                               "      spaces: 5\n"
+                               "      console: out.txt\n"
+                               "  - board: {program: bare.elf, harts: 2, console: none}\n"
+                               "  - board: {}\n";
+    tl_tenants_plan plan;
+    tl_error err;
+    if (tl_tenants_plan_read(text, strlen(text), "dir/t.yaml", "dir", &plan, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    const tl_vm_plan *vm = &plan.vms[0];
+    assert_int_equal(vm->partition, 2);
+    assert_int_equal(vm->n_contexts, 5);
+    assert_string_equal(vm->contexts[0].name, "board");
+    assert_string_equal(vm->contexts[4].name, "space4");
+    assert_int_equal(vm->board->line, 4);
+    assert_string_equal(vm->board->firmware, "/fw");
+    assert_string_equal(vm->board->kernel, "dir/Image");
+    assert_string_equal(vm->board->initrd, "dir/cpio");
+    assert_string_equal(vm->board->append, "quiet x=1");
+    assert_string_equal(vm->board->console, "dir/out.txt");
+    assert_true(vm->board->ram_bytes == 256 << 20);
+    assert_int_equal(vm->board->n_harts, 1);
+    assert_null(vm->board->program);
+    vm = &plan.vms[1];
+    assert_string_equal(vm->board->program, "dir/bare.elf");
+    assert_int_equal(vm->board->n_harts, 2);
+    assert_int_equal(vm->n_contexts, 1);
+    assert_null(vm->board->console);
+    vm = &plan.vms[2];
+    assert_null(vm->board->kernel);
+    assert_int_equal(vm->n_contexts, 8);
+    assert_int_equal(vm->board->ram_bytes, 0);
+    assert_ptr_equal(vm->board->console, TL_STD_INHERITED);
+    tl_tenants_plan_done(&plan);
+}
+
 static void test_mistakes_are_named_with_line_key_and_remedy(void **state) {
     (void)state;
     static const struct {
@@ -123,9 +181,11 @@ static void test_mistakes_are_named_with_line_key_and_remedy(void **state) {
         {__LINE__, "monitor: [x]\n", "t.yaml:1: monitor: must be one value; write monitor: none"},
         {__LINE__, "interval: 10\n", "t.yaml:1: interval = 10: must be between 1000 and 1152921504606846976"},
         {__LINE__, "max_cycles: 0\n", "t.yaml:1: max_cycles = 0: must be between 1 and 1152921504606846976"},
-        {__LINE__, "vms:\n  - 3\n", "t.yaml:2: vms[0]: must be a mapping with contexts:"},
-        {__LINE__, "vms:\n  - name: a\n", "t.yaml:2: vms[0].contexts: is missing or empty; a VM runs at least one program"},
-        {__LINE__, "vms:\n  - contexts: []\n", "t.yaml:2: vms[0].contexts: is missing or empty; a VM runs at least one program"},
+        {__LINE__, "vms:\n  - 3\n", "t.yaml:2: vms[0]: must be a mapping with contexts: or board:"},
+        {__LINE__, "vms:\n  - name: a\n",
+         "t.yaml:2: vms[0].contexts: is missing or empty; a VM runs at least one program, or has a board:"},
+        {__LINE__, "vms:\n  - contexts: []\n",
+         "t.yaml:2: vms[0].contexts: is missing or empty; a VM runs at least one program, or has a board:"},
         {__LINE__, "vms:\n  - contexts: {a: b}\n", "t.yaml:2: vms[0].contexts: must be a list; write contexts: [{program: ./prog}]"},
         {__LINE__, "vms:\n  - partition: 7\n    contexts: [{program: a}]\n", "t.yaml:2: vms[0].partition = 7: must be between 0 and 6"},
         {__LINE__, "vms:\n  - quantum: 999\n", "t.yaml:2: vms[0].quantum = 999: must be between 1000 and 1152921504606846976"},
@@ -145,6 +205,22 @@ static void test_mistakes_are_named_with_line_key_and_remedy(void **state) {
          "t.yaml:4: vms[0].contexts[1].name = x: another context of this VM has that name; give each its own with name:"},
         {__LINE__, "vms:\n  - name: a\n    contexts: [{program: x}]\n  - name: a\n    contexts: [{program: x}]\n",
          "t.yaml:4: vms[1].name = a: the VM on line 2 has that name, too; give each its own"},
+        {__LINE__, "vms:\n  - board: Image\n", "t.yaml:2: vms[0].board: must be a mapping; write board: {kernel: Image}"},
+        {__LINE__, "vms:\n  - board:\n      kernal: x\n", "t.yaml:3: vms[0].board.kernal: unknown key; did you mean kernel?"},
+        {__LINE__, "vms:\n  - board: {kernel: x}\n    contexts: [{program: a}]\n",
+         "t.yaml:3: vms[0].contexts: is for programs, and this VM is a board; remove it, or board:"},
+        {__LINE__, "vms:\n  - board: {kernel: x}\n    quantum: 5000\n",
+         "t.yaml:3: vms[0].quantum: a board has its partition alone; remove it"},
+        {__LINE__, "vms:\n  - board:\n      program: x\n      kernel: y\n",
+         "t.yaml:4: vms[0].board.kernel: program: runs alone in machine mode; remove one of them"},
+        {__LINE__, "vms:\n  - board:\n      initrd: x\n", "t.yaml:3: vms[0].board.initrd: is for a kernel; give kernel:, too"},
+        {__LINE__, "vms:\n  - board: {append: x}\n", "t.yaml:2: vms[0].board.append: is for a kernel; give kernel:, too"},
+        {__LINE__, "vms:\n  - board: {ram: 1000}\n", "t.yaml:2: vms[0].board.ram = 1000: must be whole MiB, such as 256MiB"},
+        {__LINE__, "vms:\n  - board: {harts: 0}\n", "t.yaml:2: vms[0].board.harts = 0: must be between 1 and 8"},
+        {__LINE__, "vms:\n  - board: {spaces: 33}\n", "t.yaml:2: vms[0].board.spaces = 33: must be between 1 and 32"},
+        {__LINE__, "vms:\n  - board: {harts: 2, spaces: 3}\n",
+         "t.yaml:2: vms[0].board.spaces = 3: 2 harts run several address spaces at a time, which one partition cannot tell apart; set "
+         "harts: 1, or spaces: 1"},
         {__LINE__, "vms: &a []\n", "t.yaml:1: anchors, aliases and tags are not supported; write the value itself"},
         {__LINE__, "a: [[[[[[[[[]]]]]]]]]\n", "t.yaml:1: nested too deep, or too long, for a tenants file"},
         {__LINE__, "[a]: b\n", "t.yaml:1: a key is one word, not a list or a mapping"},
@@ -185,6 +261,11 @@ static void test_partitions_and_quanta_are_checked_against_the_machine(void **st
          "[{program: a}]}\n",
          NULL},
         {"rocket", "vms:\n  - {partition: 0, contexts: [{program: a}]}\n", NULL},
+        {"cloud4", "vms:\n  - {name: a, board: {}}\n  - {name: b, partition: 0, quantum: 2000, contexts: [{program: a}]}\n",
+         "t.yaml:2: vms[0].partition = 0: a board has its partition alone, but b (line 3) is there, too; give one of them another partition"},
+        {"cloud4", "vms:\n  - board: {harts: 3}\n", "t.yaml:2: vms[0].board.harts = 3: a partition of cloud4 has 2"},
+        {"cloud4", "vms:\n  - board: {ram: 2GiB}\n", "t.yaml:2: vms[0].board.ram = 2048 MiB: a partition of cloud4 has 1024 MiB"},
+        {"cloud4", "vms:\n  - board: {ram: 1GiB, harts: 2}\n", NULL},
     };
     for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
         tl_tenants_plan plan;
@@ -253,6 +334,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_key_reaches_the_plan),
         cmocka_unit_test(test_a_short_file_has_defaults),
+        cmocka_unit_test(test_every_key_of_a_board_reaches_the_plan),
         cmocka_unit_test(test_mistakes_are_named_with_line_key_and_remedy),
         cmocka_unit_test(test_partitions_and_quanta_are_checked_against_the_machine),
         cmocka_unit_test(test_too_many_are_refused),

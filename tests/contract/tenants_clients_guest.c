@@ -539,7 +539,7 @@ static void test_the_mailbox_answers_while_all_harts_stand(void **state) {
     assert_true(value_out() << 32 != 0 && (uint32_t)value_out() < value_out() >> 32);
     assert_int_equal(command(latch, 0, NULL), TL_SMPM_OOB_SUCCESS);
     assert_true(cycles_latched(false) == truth);
-    assert_int_equal(command(latch, TL_SMPM_OOB_SCOPE(1, 1, 0), NULL), TL_SMPM_OOB_DENIED); // without a session
+    assert_int_equal(command(latch, TL_SMPM_OOB_SCOPE(1, 1, 0), NULL), TL_SMPM_OOB_DENIED);
     open_session(key);
     assert_int_equal(coded(latch, TL_SMPM_OOB_SCOPE(1, 1, 0)), TL_SMPM_OOB_SUCCESS);
     assert_true(cycles_latched(true) == of_vm);

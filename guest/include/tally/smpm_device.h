@@ -7,6 +7,7 @@
 #define TALLY_SMPM_DEVICE_H
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,7 +32,8 @@ static inline volatile uint64_t *smpm_map(int fd, uint64_t place, int prot) {
 /* 0; SMPM_DENIED: no such device, or it is not for this process; or as smpm_open. The mappings stay
  * until the process ends. */
 static inline int smpm_open_device(struct smpm *s, const char *path) {
-    struct smpm_cap cap = {0};
+    struct smpm_cap cap;
+    memset(&cap, 0, sizeof cap);
     int fd = open(path, O_RDWR);
     if (fd < 0)
         return SMPM_DENIED;

@@ -47,6 +47,8 @@ struct tl_chip_monitor {
     uint32_t n_metrics;
     uint64_t *copy; // of a block
     uint32_t n_copy_words;
+    uint64_t *list; // for software: names of counts
+    uint32_t n_list_words;
     tl_smpm_service *service;
     uint32_t vm_of[TL_SMPM_MAX_PARTITIONS]; // that has the partition; TL_MONITOR_NONE: nobody
     uint64_t idle_cycles, idle_from;        // until idle_from; since then if no partition has a VM
@@ -253,6 +255,30 @@ static tl_status add_metrics(tl_chip_monitor *m, tl_arena *arena, tl_error *err)
     return TL_OK;
 }
 
+// Two rows for a count that keeps a remainder: the remainder's row is named after it.
+static tl_status make_list(tl_chip_monitor *m, tl_arena *arena, tl_error *err) {
+    tl_smpm_metric *rows = tl_arena_alloc(arena, 2 * (size_t)m->n_metrics * sizeof *rows);
+    uint32_t n = 0;
+    if (!rows)
+        return no_memory(err);
+    for (uint32_t i = 0; i < m->n_metrics; i++) {
+        const metric *row = &m->metrics[i];
+        rows[n++] = (tl_smpm_metric){row->event.name, "events", row->event.scale, row->ctr};
+        if (!row->is_multi || !tl_smpm_exports(&m->config))
+            continue;
+        const char *name = tl_arena_printf(arena, "%s.remainder", row->event.name);
+        if (!name)
+            return no_memory(err);
+        rows[n++] = (tl_smpm_metric){name, "events", 1, row->residue};
+    }
+    m->n_list_words = tl_smpm_list_n_words(n);
+    m->list = tl_arena_alloc(arena, m->n_list_words * sizeof *m->list);
+    if (!m->list)
+        return no_memory(err);
+    tl_smpm_list_format(m->list, rows, n);
+    return TL_OK;
+}
+
 // A block for each VM and each context; shared units count from now on.
 static tl_status add_tenants(tl_chip_monitor *m, tl_error *err) {
     tl_status status = TL_OK;
@@ -298,30 +324,14 @@ static uint32_t partition_of(void *ctx, uint32_t vm) {
     return TL_MONITOR_NONE;
 }
 
-// The directory of metrics. The remainder of a multi-bit input is a metric of its own.
 static tl_status add_service(tl_chip_monitor *m, tl_arena *arena, tl_error *err) {
-    const bool exports = tl_smpm_exports(&m->config);
-    tl_smpm_metric *list = tl_arena_alloc(arena, 2 * m->n_metrics * sizeof *list);
-    uint32_t n = 0;
-    if (!list)
-        return no_memory(err);
-    for (uint32_t i = 0; i < m->n_metrics; i++) {
-        const metric *row = &m->metrics[i];
-        list[n++] = (tl_smpm_metric){.name = row->event.name, .unit = row->event.unit, .scale = row->event.scale, .index = row->ctr};
-        if (!row->is_multi || !exports)
-            continue;
-        const char *name = tl_arena_printf(arena, "%s.remainder", row->event.name);
-        if (!name)
-            return no_memory(err);
-        list[n++] = (tl_smpm_metric){.name = name, .unit = row->event.unit, .scale = 1, .index = row->residue};
-    }
     for (uint32_t p = 0; p < TL_SMPM_MAX_PARTITIONS; p++)
         m->vm_of[p] = TL_MONITOR_NONE;
     const tl_smpm_service_plan plan = {.model = m->model,
                                        .config = &m->config,
                                        .chip = &m->plan,
-                                       .metrics = list,
-                                       .n_metrics = n,
+                                       .list = m->list,
+                                       .n_list_words = m->n_list_words,
                                        .n_ulcs = m->layout.n_ulcs,
                                        .ctx = m,
                                        .idle = tell_idle,
@@ -339,6 +349,8 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
         status = attach_taps(m, arena, err);
     if (status == TL_OK)
         status = add_metrics(m, arena, err);
+    if (status == TL_OK)
+        status = make_list(m, arena, err);
     const tl_smpm_plan of_model = {
         .config = m->config, .layout = &m->layout, .n_blocks = 2 * plan->n_tenants, .host = {.ctx = m, .totals = totals}};
     if (status == TL_OK)
@@ -511,6 +523,15 @@ static tl_status read_block(const tl_chip_monitor *m, uint32_t vm, uint32_t cont
     return TL_OK;
 }
 
+static const uint64_t *words_of(const tl_chip_monitor *m, uint32_t vm, uint32_t context, uint32_t *ret_n_words) {
+    return tl_smpm_block_words(m->model, vm == TL_MONITOR_NONE ? 0 : tl_smpm_block_of(m->model, vm, ctx_of(context)), ret_n_words);
+}
+
+static const uint64_t *list_of(const tl_chip_monitor *m, uint32_t *ret_n_words) {
+    *ret_n_words = m->n_list_words;
+    return m->list;
+}
+
 // ---- Clients.
 
 tl_smpm_service *tl_smpm_chip_service(tl_chip_monitor *m) { return m->service; }
@@ -532,6 +553,7 @@ static void oob_answer(tl_chip_monitor *m, const uint8_t *message, uint8_t *ret_
 static void oob_hang_up(tl_chip_monitor *m) { tl_smpm_mailbox_hang_up(tl_smpm_service_mailbox(m->service)); }
 
 const tl_chip_monitor_type tl_smpm_chip_monitor = {
+    .compatible = "tally,smpm-blocks",
     .create = create,
     .start = start,
     .halt = halt,
@@ -546,6 +568,8 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .event = event_at,
     .hears = hears,
     .read = read_block,
+    .words = words_of,
+    .list = list_of,
     .window_bytes = window_bytes,
     .present = present,
     .load = load,

@@ -24,8 +24,6 @@ struct tl_smpm_service {
     client_state *clients; // contexts in the order of the plan, then the systems of VMs
     uint32_t n_clients, n_blocks;
     client_state hypervisor;
-    uint64_t *list;
-    uint32_t n_list_words;
     uint64_t *copy; // of a block, for readers of listed metrics
     uint64_t driver_seq;
 };
@@ -199,16 +197,13 @@ tl_status tl_smpm_service_new(const tl_smpm_service_plan *plan, tl_arena *arena,
         most = n_words > most ? n_words : most;
         s->n_blocks++;
     }
-    s->n_list_words = tl_smpm_list_n_words(plan->n_metrics);
-    if (most > TL_SMPM_STRIDE_BYTES / 8 || s->n_list_words > (TL_SMPM_BLOCKS_AT - TL_SMPM_LIST_AT) / 8)
+    if (most > TL_SMPM_STRIDE_BYTES / 8 || plan->n_list_words > (TL_SMPM_BLOCKS_AT - TL_SMPM_LIST_AT) / 8)
         return tl_fail(err, TL_EINVAL, "smpm.ulc_ctrs = %u: blocks of %u words exceed the window of clients; lower it",
                        plan->config->ulc_ctrs, most);
-    s->list = tl_arena_alloc(arena, s->n_list_words * sizeof *s->list);
     s->copy = tl_arena_alloc(arena, TL_SMPM_MAX_BLOCK_WORDS * sizeof *s->copy);
     s->clients = tl_arena_alloc(arena, (plan->chip->n_tenants + plan->chip->n_vms + 1) * sizeof *s->clients);
-    if (!s->list || !s->copy || !s->clients)
+    if (!s->copy || !s->clients)
         return tl_fail(err, TL_ENOMEM, "no memory for the controller of the chip");
-    tl_smpm_list_format(s->list, plan->metrics, plan->n_metrics);
     begin_firmware(s);
     *ret_service = s;
     return TL_OK;
@@ -265,7 +260,7 @@ static bool load_own(tl_smpm_service *s, const client_state *c, uint64_t offset,
                                                                   : TL_SMPM_OBJECT_CTX);
         break;
     case TL_SMPM_SERVICE_VM: *ret_value = place_of(s, identity, TL_SMPM_OBJECT_VM); break;
-    case TL_SMPM_SERVICE_LIST: *ret_value = TL_SMPM_LIST_AT | (uint64_t)s->n_list_words << 32; break;
+    case TL_SMPM_SERVICE_LIST: *ret_value = TL_SMPM_LIST_AT | (uint64_t)s->plan.n_list_words << 32; break;
     default: return tl_smpm_window_read(&c->window, offset, size_bytes, ret_value);
     }
     return size_bytes == 8;
@@ -347,8 +342,8 @@ bool tl_smpm_service_load(tl_smpm_service *s, const tl_monitor_client *client, u
         return c && load_own(s, c, offset, size_bytes, ret_value);
     if (offset < TL_SMPM_BLOCKS_AT) {
         const uint64_t at = (offset - TL_SMPM_LIST_AT) / 8;
-        *ret_value = at < s->n_list_words ? part_of_word(le64toh(s->list[at]), offset, size_bytes) : 0;
-        return at < s->n_list_words;
+        *ret_value = at < s->plan.n_list_words ? part_of_word(le64toh(s->plan.list[at]), offset, size_bytes) : 0;
+        return at < s->plan.n_list_words;
     }
     if (offset < tl_smpm_service_page(s, TL_SMPM_PAGE_REGISTERS))
         return load_block(s, &identity, offset, size_bytes, ret_value);

@@ -54,8 +54,8 @@ typedef struct tl_smpm_service_plan {
     tl_smpm *model;
     const tl_smpm_config *config;
     const tl_monitor_plan *chip; // borrowed: tenants, rules, key of the operator
-    const tl_smpm_metric *metrics;
-    uint32_t n_metrics, n_ulcs;
+    const uint64_t *list;        // directory of metrics
+    uint32_t n_list_words, n_ulcs;
     void *ctx;
     // Device cycles in which no partition had a VM, of all, and how many partitions have one.
     void (*idle)(void *ctx, uint64_t *ret_idle_cycles, uint32_t *ret_n_partitions);

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// A process reads its own counts in the read window of its board, through Linux's stock UIO driver.
+// The kernel's command line names the window: uio_pdrv_genirq.of_id=tally,smpm-blocks.
+//
+//   smpm_reader [LOOPS]     prints "smpm NAME VALUE" for each count that is not 0, after work of
+//                           LOOPS times 4 instructions. Status 1: a check failed, and what
+//
+// The process sleeps before each read, and a commit meanwhile brings its block up to date. Between
+// two reads the block has grown by the work, and by little more.
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../include/tally/smpm.h"
+
+enum { MOST_METRICS = 512 };
+static const char MAPS[] = "/sys/class/uio/uio0/maps";
+static uint64_t before[SMPM_MAX_METRICS], after[SMPM_MAX_METRICS];
+static struct smpm_metric metrics[MOST_METRICS];
+static size_t n_metrics = MOST_METRICS;
+
+static int fail(const char *what) {
+    fprintf(stderr, "smpm_reader: %s\n", what);
+    return 1;
+}
+
+// A number of a map's folder; 0: there is none.
+static uint64_t number_of(unsigned map, const char *name) {
+    char path[80], text[32] = "";
+    snprintf(path, sizeof path, "%s/map%u/%s", MAPS, map, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+        return 0;
+    close(fd);
+    return strtoull(text, NULL, 16);
+}
+
+// UIO: the offset of map N is N pages.
+static const volatile uint64_t *map_region(int fd, unsigned map, uint32_t *ret_words) {
+    const uint64_t n_bytes = number_of(map, "size");
+    void *at = n_bytes == 0 ? MAP_FAILED : mmap(NULL, n_bytes, PROT_READ, MAP_SHARED, fd, map * sysconf(_SC_PAGESIZE));
+    *ret_words = (uint32_t)(n_bytes / 8);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static void sleep_a_while(void) {
+    const struct timespec ms = {.tv_nsec = 5000000};
+    nanosleep(&ms, NULL);
+}
+
+static __attribute__((noinline)) void work(uint64_t n_loops) {
+    __asm__ volatile(".option push\n.option norvc\n1: addi %0, %0, -1\n nop\n nop\n bnez %0, 1b\n.option pop" : "+r"(n_loops));
+}
+
+static uint64_t value_of(const uint64_t *values, const char *name) {
+    for (size_t i = 0; i < n_metrics; i++)
+        if (strcmp(metrics[i].name, name) == 0)
+            return values[metrics[i].index] * metrics[i].scale;
+    return SMPM_NO_VALUE;
+}
+
+static uint64_t units_of(const uint64_t *values, const char *name) {
+    char rest[64];
+    snprintf(rest, sizeof rest, "%s.remainder", name);
+    const uint64_t whole = value_of(values, name), remainder = value_of(values, rest);
+    return remainder == SMPM_NO_VALUE ? whole : whole + remainder;
+}
+
+static int read_values(struct smpm *s, uint64_t *values, struct smpm_stamp *stamp) {
+    sleep_a_while();
+    return smpm_read(s, SMPM_SELF, values, stamp);
+}
+
+int main(int argc, char **argv) {
+    const uint64_t n_loops = argc > 1 ? strtoull(argv[1], NULL, 0) : 1000000;
+    static struct smpm s;
+    static struct smpm_stamp first, second;
+    struct smpm_cap cap = {0};
+    int fd = open("/dev/uio0", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail("/dev/uio0: no window; boot with uio_pdrv_genirq.of_id=tally,smpm-blocks on a chip with a monitor");
+    cap.block = map_region(fd, 0, &cap.block_words);
+    cap.vm_block = map_region(fd, 1, &cap.vm_block_words);
+    cap.list = map_region(fd, 2, &cap.list_words);
+    if (!cap.block || !cap.vm_block || !cap.list)
+        return fail(strerror(errno));
+    if (mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 3 * sysconf(_SC_PAGESIZE)) != MAP_FAILED)
+        return fail("there is a fourth region");
+    if (smpm_open(&s, &cap) != 0 || smpm_list(&s, metrics, &n_metrics) != 0)
+        return fail("the window holds no block");
+    if (read_values(&s, before, &first) != 0)
+        return fail("the first read failed");
+    work(n_loops);
+    if (read_values(&s, after, &second) != 0)
+        return fail("the second read failed");
+    const uint64_t grown = units_of(after, "hart.instret_u") - units_of(before, "hart.instret_u"), wanted = 4 * n_loops;
+    printf("smpm context %" PRIu64 " of vm %u\n", cap.block[SMPM_W_ID] >> 32, (uint32_t)cap.block[SMPM_W_ID]);
+    printf("smpm work %" PRIu64 " grown %" PRIu64 "\n", wanted, grown);
+    for (size_t i = 0; i < n_metrics; i++)
+        if (metrics[i].is_available && after[metrics[i].index] != 0)
+            printf("smpm %s %" PRIu64 "\n", metrics[i].name, after[metrics[i].index] * metrics[i].scale);
+    if (first.flags & ~(SMPM_PARTIAL | SMPM_AGE_UNKNOWN) || second.flags & ~(SMPM_PARTIAL | SMPM_AGE_UNKNOWN))
+        return fail("a block has flags");
+    if (second.gen <= first.gen || second.t_commit <= first.t_commit)
+        return fail("no commit between the reads");
+    // The library reads a few hundred words by a few instructions each.
+    return grown >= wanted && grown < wanted + 50000 ? 0 : fail("the block did not grow by the work");
+}

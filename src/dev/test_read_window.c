@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// The read window: regions follow one another, parts of words are cut out of them, writes fault.
+#include "dev/test_rig.h"
+
+static const uint64_t UNKNOWN = UINT64_MAX;
+
+static struct {
+    uint32_t region;
+    uint64_t offset, cycle;
+} asked;
+
+static bool answer(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t *ret_word) {
+    asked.region = region;
+    asked.offset = offset;
+    asked.cycle = cycle;
+    *ret_word = *(const uint64_t *)ctx;
+    return *ret_word != UNKNOWN;
+}
+
+static void start(tl_rig *rig, uint64_t *word) {
+    static const tl_read_region regions[] = {{"one", 0x1000}, {"two", 0x3000}};
+    const tl_read_window what = {.regions = regions, .n_regions = 2, .ctx = word, .read = answer};
+    tl_rig_start(rig);
+    tl_device_place place = tl_rig_place(rig, 0x7000000, 0);
+    assert_int_equal(tl_read_window_new(&place, &what, &rig->device, NULL), TL_OK);
+}
+
+static void test_an_offset_names_its_region(void **state) {
+    (void)state;
+    uint64_t word = 0;
+    tl_rig rig;
+    start(&rig, &word);
+    assert_true(rig.device->size_bytes == 0x4000);
+    const struct {
+        uint64_t offset, within;
+        uint32_t region;
+    } rows[] = {{0, 0, 0}, {0xff8, 0xff8, 0}, {0x1000, 0, 1}, {0x1008, 8, 1}, {0x3ff8, 0x2ff8, 1}};
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        rig.now = 1000 + i;
+        (void)tl_rig_read(&rig, rows[i].offset, 8);
+        assert_int_equal(asked.region, rows[i].region);
+        assert_true(asked.offset == rows[i].within && asked.cycle == 1000 + i);
+    }
+    tl_rig_stop(&rig);
+}
+
+static void test_parts_of_a_word_are_cut_out_of_it(void **state) {
+    (void)state;
+    uint64_t word = UINT64_C(0x8877665544332211);
+    tl_rig rig;
+    start(&rig, &word);
+    assert_true(tl_rig_read(&rig, 8, 8) == word);
+    assert_true(tl_rig_read(&rig, 8, 4) == 0x44332211);
+    assert_true(tl_rig_read(&rig, 12, 4) == 0x88776655);
+    assert_true(tl_rig_read(&rig, 10, 2) == 0x4433);
+    assert_true(tl_rig_read(&rig, 15, 1) == 0x88);
+    assert_true(asked.offset == 8);
+    tl_rig_stop(&rig);
+}
+
+static void test_a_word_that_nobody_knows_yet_lets_the_hart_wait(void **state) {
+    (void)state;
+    uint64_t word = UNKNOWN, value = 0;
+    tl_rig rig;
+    start(&rig, &word);
+    assert_false(rig.device->type->read(rig.device, 0x1010, 8, &value));
+    assert_int_equal(rig.n_waits, 1);
+    word = 5;
+    assert_true(tl_rig_read(&rig, 0x1010, 8) == 5);
+    assert_int_equal(rig.n_waits, 1);
+    tl_rig_stop(&rig);
+}
+
+static void test_a_write_faults(void **state) {
+    (void)state;
+    uint64_t word = 0;
+    tl_rig rig;
+    start(&rig, &word);
+    assert_false(rig.device->type->write(rig.device, 0, 8, 1));
+    tl_rig_stop(&rig);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_an_offset_names_its_region),
+    cmocka_unit_test(test_parts_of_a_word_are_cut_out_of_it),
+    cmocka_unit_test(test_a_word_that_nobody_knows_yet_lets_the_hart_wait),
+    cmocka_unit_test(test_a_write_faults),
+};
+TL_TEST_MAIN(tests)
