@@ -82,7 +82,7 @@ static bool watch_store(tl_chip_monitor *m, const tl_monitor_client *client, uin
 // ---- Runs.
 
 static void begin_file(const char *profile) {
-    snprintf(text, sizeof text, "machine: cloud4\nprofile: %s\nmonitor: smpm\nmax_cycles: 40000000\nvms:\n", profile);
+    snprintf(text, sizeof text, "machine: cloud4\nprofile: %s\nmonitor: smpm\nmax_cycles: 9000000\nvms:\n", profile);
 }
 static void __attribute__((format(printf, 1, 2))) add(const char *format, ...) {
     const size_t n = strlen(text);
