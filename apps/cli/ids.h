@@ -44,6 +44,8 @@ enum cli_option_id {
     OPT_SEED,
     OPT_SYSROOT,
     OPT_MONITOR,
+    OPT_OOB,
+    OPT_OOB_HOLD,
     OPT_ROOT,
     OPT_ENV,
     OPT_NETWORK,

@@ -428,8 +428,24 @@ static bool finish_tenants(cli_parser *p, int argc, char *const *argv, int first
         return cli_fail(p, "%s: one word too many; programs and their arguments stand in the file", argv[first]);
     if (o->wants_json && o->report.format == TL_FORMAT_CSV)
         return cli_fail(p, "--csv and --json are two formats; give one");
+    if (o->oob_hold && !o->oob)
+        return cli_fail(p, "--oob-hold needs --oob SOCKET, at which clients find the chip");
+    if (o->key && !o->oob)
+        return cli_fail(p, "--key needs --oob SOCKET: it is the key of out-of-band operators");
     if (o->run.interval == TL_INTERVAL_INSTRUCTIONS)
         return cli_fail(p, "-I of tenants is in time or cycles, such as 10ms or 500kc, because partitions retire at different rates");
+    return true;
+}
+
+static bool finish_oob(cli_parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (first >= argc)
+        return cli_fail(p, "no socket; write tally oob SOCKET COMMAND..., with the path of tally tenants --oob");
+    o->oob = argv[first++];
+    if (first >= argc)
+        return cli_fail(p, "no command; write tally oob %.60s id, or another one of tally oob --help", o->oob);
+    o->workloads = argv + first;
+    o->n_workloads = (size_t)(argc - first);
     return true;
 }
 
@@ -487,6 +503,7 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
     case VERB_SUITE: return finish_suite(&p, argc, argv, first);
     case VERB_OPEN_RECORDS: return finish_open_records(&p, argc, argv, first);
     case VERB_TENANTS: return finish_tenants(&p, argc, argv, first);
+    case VERB_OOB: return finish_oob(&p, argc, argv, first);
     case VERB_HELP: o->topic = first < argc ? argv[first++] : NULL; break;
     case VERB_VERSION:
     case N_VERBS: break;

@@ -32,6 +32,7 @@ typedef enum cli_verb {
     VERB_SUITE,
     VERB_OPEN_RECORDS,
     VERB_TENANTS,
+    VERB_OOB,
     VERB_HELP,
     VERB_VERSION,
     N_VERBS
@@ -136,6 +137,8 @@ typedef struct cli_options {
     const char *records, *key;
     const char *tenants; // tenants: the file
     const char *monitor; // tenants: instead of the file's
+    const char *oob;     // tenants, oob: the socket; oob: `workloads` are its commands
+    bool oob_hold;       // tenants: the chip stands at the end, and the socket answers
 
     const char *topic; // help
 } cli_options;
@@ -209,6 +212,7 @@ int cli_compare(cli_options *options);
 int cli_suite(const cli_options *options);
 int cli_open_records(const cli_options *options);
 int cli_tenants(const cli_options *options);
+int cli_oob(const cli_options *options);
 
 enum {
     STATUS_GATE = 1,

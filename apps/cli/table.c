@@ -115,6 +115,17 @@ const cli_verb_row cli_verbs[N_VERBS] = {
                 "every event belongs to one context, to switching, or to nobody. Counts go to standard error unless --output says otherwise. The "
                 "same file and programs print the same bytes.",
         },
+    [VERB_OOB] =
+        {
+            .name = "oob",
+            .usage = "[OPTION...] SOCKET COMMAND...",
+            .summary = "read the monitor of a chip out of band, without its harts",
+            .description =
+                "SOCKET is that of a run of tally tenants --oob. Harts may run or stand still; no guest takes part. Commands: id; state; idle, "
+                "cycles without a VM since the last latch; latch, which copies the device's block, latch=VM, latch=VM.CONTEXT; read, all counts of "
+                "the latch that are not 0, read=INDEX; config=KEY:VALUE; end, of the session. Latches of VMs and config need --key. A refused "
+                "command ends the verb with status 125.",
+        },
     [VERB_HELP] =
         {
             .name = "help",
@@ -145,6 +156,7 @@ enum {
     P = 1u << VERB_COMPARE,
     O = 1u << VERB_OPEN_RECORDS,
     T = 1u << VERB_TENANTS,
+    Q = 1u << VERB_OOB,
     ALL = (1u << N_VERBS) - 1
 };
 
@@ -261,6 +273,13 @@ const cli_option cli_option_rows[] = {
      "Print counts at regular distances, too: 10ms, 500us or 1s of simulated time, or 500kc cycles.", NULL},
     {T, OPT_MONITOR, 0, "monitor", "NAME|none", WHAT,
      "Hardware that counts by VM and context, instead of the file's: its blocks are printed beside the truth. none: truth only.", NULL},
+    {T, OPT_OOB, 0, "oob", "SOCKET", WHAT,
+     "Answer out-of-band clients at this Unix socket, mode 0600, while the run goes on: tally oob SOCKET COMMAND.", "@files"},
+    {T, OPT_OOB_HOLD, 0, "oob-hold", NULL, WHAT,
+     "Keep the chip at the end of the run and answer --oob until an interrupt (Ctrl-C), then print the counts.", NULL},
+    {T | Q, OPT_KEY, 'k', "key", "FILE", WHAT,
+     "The key of the out-of-band operator, 64 hexadecimal digits: latches of VMs and configuration need it.", "@files"},
+    {Q, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line for each command.", NULL},
     {T, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line with every signal of every view, schema tally.tenants/1.", NULL},
     {T, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each view.", NULL},
     {T, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write the counts to FILE instead of standard error.", "@files"},
@@ -353,6 +372,8 @@ const cli_option cli_option_rows[] = {
      NULL},
     {D, OPT_WATCHED, 'e', "event", "LIST", WHAT,
      "Show these events and metrics, equal or not: names or patterns, separated by commas. May be repeated.", "@events"},
+    {T, OPT_ALL, 'a', "all", NULL, WHAT, "Show every event of the monitor's blocks, those that are 0 or not counted, too.", NULL},
+    {Q, OPT_ALL, 'a', "all", NULL, WHAT, "Show counts that are 0, too.", NULL},
     {D, OPT_ALL, 'a', "all", NULL, WHAT, "Show equal rows, too.", NULL},
     {O, OPT_KEY, 'k', "key", "FILE", WHAT,
      "The session key: lines of device, vm, epoch, values, key and iv, each with its value behind a colon.", "@files"},

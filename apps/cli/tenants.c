@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // tally tenants: runs a tenants file. The library counts; this file reads options and opens files.
+#include <signal.h>
 #include <string.h>
 
 #include <tally/tenants.h>
@@ -10,6 +11,18 @@
 static void warn(void *ctx, const char *sentence) {
     (void)ctx;
     fprintf(stderr, "tally: %s\n", sentence);
+}
+
+static volatile sig_atomic_t caught_signal;
+static void on_signal(int number) { caught_signal = number; }
+static bool is_interrupted(void *ctx) { return (void)ctx, caught_signal != 0; }
+
+// The first interrupt ends the run with its counts. Another one ends tally.
+static void catch_signals(void) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaction(numbers[i], &action, NULL);
 }
 
 static int complain(int status, const char *what) {
@@ -30,6 +43,8 @@ static int status_of(tl_status status) {
 static int write_counts(const cli_options *options, tl_tenants_counts *counts, cli_output *output) {
     tl_format format = options->wants_json ? TL_FORMAT_JSON : options->report.format;
     tl_error err = {0};
+    if (options->with_equal)
+        tl_tenants_counts_show_all(counts);
     tl_status status = tl_tenants_counts_write(counts, format, output->stream ? output->stream : stderr, &err);
     tl_tenants_counts_free(counts);
     if (status == TL_OK)
@@ -39,14 +54,21 @@ static int write_counts(const cli_options *options, tl_tenants_counts *counts, c
     return output->error ? STATUS_FAILED : complain(STATUS_FAILED, err.text);
 }
 
-// Intervals as they end, then the whole.
-static int run(const cli_options *options, tl_tenants *tenants, cli_output *output) {
+// Intervals as they end, then the whole. *ret_was_cut: an interrupt ended the run.
+static int run(const cli_options *options, tl_tenants *tenants, cli_output *output, bool *ret_was_cut) {
     bool has_intervals = options->run.interval != TL_INTERVAL_NONE;
     tl_error err = {0};
     for (;;) {
         tl_run_state state;
         tl_tenants_counts *counts = NULL;
         tl_status status = tl_tenants_advance(tenants, &state, &err);
+        if (status == TL_OK && caught_signal != 0 && state != TL_RUN_ENDED) {
+            tl_tenants_stop(tenants, TL_END_INTERRUPTED);
+            *ret_was_cut = true;
+            state = TL_RUN_ENDED;
+        } else if (status == TL_OK && state == TL_RUN_ENDED && options->oob_hold) {
+            tl_tenants_serve(tenants);
+        }
         if (status == TL_OK && (state != TL_RUN_ENDED || has_intervals))
             status = tl_tenants_interval_new(tenants, &counts, &err);
         if (status != TL_OK)
@@ -78,14 +100,19 @@ int cli_tenants(const cli_options *options) {
     given.interval_length = options->run.interval_length;
     given.warn = warn;
     given.monitor = options->monitor;
+    given.wants_stop = is_interrupted;
+    given.oob = options->oob;
+    given.oob_key = options->key;
+    catch_signals();
     tl_status made = tl_tenants_new(&given, &tenants, &err);
     if (made != TL_OK)
         return complain(status_of(made), err.text);
+    bool was_cut = false;
     int status = STATUS_FAILED;
     if (!options->output || cli_output_open(&output, "output", options->output, false))
-        status = run(options, tenants, &output);
+        status = run(options, tenants, &output, &was_cut);
     if (!cli_output_close(&output, status == 0) && status == 0)
         status = STATUS_FAILED;
     tl_tenants_free(tenants);
-    return status;
+    return status == 0 && was_cut ? STATUS_SIGNAL + caught_signal : status;
 }

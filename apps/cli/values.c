@@ -354,6 +354,8 @@ static const value_row rows[] = {
      .offset = AT(monitor),
      .shown = "--monitor",
      .said = "the name is empty; write none for no monitor"},
+    {.id = OPT_OOB_HOLD, .kind = VALUE_TRUE, .offset = AT(oob_hold)},
+    {.id = OPT_OOB, .kind = VALUE_TEXT, .offset = AT(oob), .shown = "--oob", .said = NO_FILE},
     {.id = OPT_ROOT, .kind = VALUE_TEXT, .offset = AT(run.root), .shown = "--root", .said = NO_FOLDER},
     {.id = OPT_ENV, .kind = VALUE_OWN, .take = add_env},
     {.id = OPT_NETWORK, .kind = VALUE_TRUE, .offset = AT(run.allow_network)},

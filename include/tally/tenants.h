@@ -53,6 +53,9 @@ typedef struct tl_tenants_options {
     void *ctx;
     // monitor: a PMU design that counts by VM and context, or "none"; NULL: as the file says.
     const char *monitor;
+    // oob: path of a socket at which out-of-band clients find the monitor's mailbox (tally/oob.h).
+    // oob_key: a file with the key of their operator, 64 hexadecimal digits. NULL: none.
+    const char *oob, *oob_key;
 } tl_tenants_options;
 
 TL_API void tl_tenants_options_init(tl_tenants_options *ret_options);
@@ -63,6 +66,8 @@ TL_MUST_CHECK TL_API tl_status tl_tenants_new(const tl_tenants_options *options,
 TL_API void tl_tenants_free(tl_tenants *tenants); // NULL is fine
 // TL_RUN_GOING after an interval, or because wants_stop said so.
 TL_MUST_CHECK TL_API tl_status tl_tenants_advance(tl_tenants *tenants, tl_run_state *ret_state, tl_error *err);
+// Answers out-of-band clients while everything stands still, until wants_stop says so.
+TL_API void tl_tenants_serve(tl_tenants *tenants);
 // The run ends where it stands.
 TL_API void tl_tenants_stop(tl_tenants *tenants, tl_end_reason reason);
 
@@ -159,6 +164,9 @@ TL_API void tl_tenants_event_at(const tl_tenants_counts *counts, uint32_t index,
 TL_API bool tl_tenants_block_at(const tl_tenants_counts *counts, uint32_t view, tl_tenants_block *ret_block);
 TL_API bool tl_tenants_block_value_at(const tl_tenants_counts *counts, uint32_t view, uint32_t event, tl_tenants_block_value *ret_value);
 
+// Text shows every event of the blocks, those that are 0 or not counted, too. Other formats always
+// do.
+TL_API void tl_tenants_counts_show_all(tl_tenants_counts *counts);
 // TL_FORMAT_TEXT, TL_FORMAT_JSON (one object a line, every signal that is not 0) or TL_FORMAT_CSV.
 TL_MUST_CHECK TL_API tl_status tl_tenants_counts_write(const tl_tenants_counts *counts, tl_format format, FILE *stream, tl_error *err);
 

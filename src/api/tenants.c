@@ -18,6 +18,8 @@ TL_API tl_status tl_tenants_advance(tl_tenants *tenants, tl_run_state *ret_state
     return tl_tenants_run(tenants, ret_state, err);
 }
 
+TL_API void tl_tenants_serve(tl_tenants *tenants) { tl_tenants_serve_oob(tenants); }
+
 TL_API void tl_tenants_stop(tl_tenants *tenants, tl_end_reason reason) { tl_tenants_end(tenants, reason); }
 
 TL_API tl_status tl_tenants_counts_new(tl_tenants *tenants, tl_tenants_counts **ret_counts, tl_error *err) {
@@ -27,6 +29,8 @@ TL_API tl_status tl_tenants_counts_new(tl_tenants *tenants, tl_tenants_counts **
 TL_API tl_status tl_tenants_interval_new(tl_tenants *tenants, tl_tenants_counts **ret_counts, tl_error *err) {
     return tl_tenants_count(tenants, true, ret_counts, err);
 }
+
+TL_API void tl_tenants_counts_show_all(tl_tenants_counts *counts) { counts->shows_all = true; }
 
 TL_API void tl_tenants_counts_free(tl_tenants_counts *counts) { tl_tenants_release(counts); }
 

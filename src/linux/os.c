@@ -560,7 +560,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
                 continue;
         }
         if (tl_run_has_ended(&os->limits, os->machine, busy_harts(os), h)) {
-            settle(os, tl_lesser(safe_time(os), limits->until_cycle));
+            settle(os, tl_lesser(safe_time(os), os->limits.until_cycle));
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};
             break;
         }
@@ -576,6 +576,17 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
     return TL_OK;
 }
 
+void tl_os_end_run_at(tl_os *os, uint64_t cycle) {
+    if (cycle >= os->limits.until_cycle)
+        return;
+    os->limits.until_cycle = cycle;
+    os->turns.steady = 0;
+    for (uint32_t i = 0; i < os->machine->n_harts; ++i)
+        tl_hart_stop_soon(os->machine->harts[i]);
+}
+
+void tl_os_set_window(tl_os *os, const tl_os_window *window) { os->window = *window; }
+
 // ---- Life.
 
 static char *copy_string(const char *text) { return text ? strdup(text) : NULL; }
@@ -583,7 +594,7 @@ static char *copy_string(const char *text) { return text ? strdup(text) : NULL; 
 // A program may map registers of some PMU.
 static bool has_window(const tl_os *os) {
     tl_device_row rows[TL_MAX_DEVICES];
-    uint32_t n = tl_device_list(os, rows);
+    uint32_t n = tl_device_list(os, TL_OS_NO_CONTEXT, rows);
     for (uint32_t i = 0; i < n; i++)
         if (rows[i].kind == TL_DEVICE_WINDOW)
             return true;

@@ -12,6 +12,14 @@
 
 typedef struct tl_os tl_os;
 
+// Registers outside RAM that programs map from /dev/NAME. The owner of the machine answers them on
+// its bus (tl_machine_set_bus).
+typedef struct tl_os_window {
+    const char *name;      // NULL: there is no window
+    uint64_t paddr, bytes; // whole pages
+    uint32_t contexts;     // bit c: context c has the device
+} tl_os_window;
+
 typedef struct tl_os_options {
     const char *program; // path as the user gave it (no PATH search here)
     char *const *argv;   // NULL-terminated, argv[0] included
@@ -123,6 +131,11 @@ void tl_os_leave(tl_os *os);
 uint64_t tl_os_enter(tl_os *os, uint32_t context, uint64_t cycle);
 // The hart waits for a device up to this cycle, in the kernel.
 void tl_os_wait(tl_os *os, uint32_t hart, uint64_t cycle);
+
+// Within a run: it ends when every hart has reached the cycle, if that is before its limit.
+void tl_os_end_run_at(tl_os *os, uint64_t cycle);
+// The window of a device, from now on.
+void tl_os_set_window(tl_os *os, const tl_os_window *window);
 
 // Files and folders of the host that the program opened to read, in order of the first open. There
 // are none with options.root. NULL: no more.

@@ -59,6 +59,7 @@ struct tl_os {
     bool is_away;         // none does, because another kernel has the machine
     uint64_t quantum_end; // of the context; UINT64_MAX: none
     tl_transfer transfer; // options.reports_transfers
+    tl_os_window window;  // name NULL: none
     int32_t next_pid;
     uint32_t n_threads; // alive, of all processes
 

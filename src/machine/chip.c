@@ -62,6 +62,7 @@ typedef enum part_state {
 
 typedef struct part {
     part_state state;
+    bool is_held; // its run is under way, and calls tl_chip_run
     uint64_t cycle;
     uint64_t port_cycle; // the channel takes no job before
     tl_chip_job wanted;
@@ -269,17 +270,22 @@ static bool move_bursts(tl_chip *chip, uint64_t bound) {
     }
 }
 
+// *ret_stopped: tl_chip_run returns.
 static tl_status run_partition(tl_chip *chip, uint32_t partition, uint64_t until, bool *ret_stopped, tl_error *err) {
     part *p = &chip->parts[partition];
     tl_chip_event event = {0};
     const tl_chip_runner *runner = &chip->plan.runner;
-    uint64_t horizon = runner->horizon ? runner->horizon(runner->ctx, partition) : until;
-    uint64_t target = tl_lesser(p->cycle + chip->plan.ahead_cycles, horizon > until ? horizon : until);
+    uint64_t horizon = runner->horizon ? runner->horizon(runner->ctx, partition) : 0;
+    if (horizon != 0 && horizon <= p->cycle) { // its owner has something to do there
+        *ret_stopped = true;
+        return TL_OK;
+    }
+    uint64_t target = tl_lesser(p->cycle + chip->plan.ahead_cycles, horizon != 0 ? horizon : until);
     tl_status status = chip->plan.runner.run(chip->plan.runner.ctx, partition, target, &event, err);
     if (status != TL_OK)
         return status;
     switch (event.kind) {
-    case TL_CHIP_RAN: p->cycle = target; break;
+    case TL_CHIP_RAN: p->cycle = event.cycle != 0 ? tl_lesser(event.cycle, target) : target; break;
     case TL_CHIP_SUBMIT:
         p->state = SUBMITS;
         p->wanted = event.job;
@@ -335,7 +341,7 @@ tl_status tl_chip_run(tl_chip *chip, uint64_t until, bool *ret_done, tl_error *e
         for (uint32_t i = 0; i < chip->plan.n_partitions; i++) {
             const part *p = &chip->parts[i];
             is_alive = is_alive || p->state != HAS_ENDED;
-            if ((p->state == RUNS || p->state == SUBMITS || p->state == SWITCHES || p->state == READS) && p->cycle < bound) {
+            if (!p->is_held && (p->state == RUNS || p->state == SUBMITS || p->state == SWITCHES || p->state == READS) && p->cycle < bound) {
                 bound = p->cycle;
                 next = i;
                 has_next = true;
@@ -364,6 +370,14 @@ tl_status tl_chip_run(tl_chip *chip, uint64_t until, bool *ret_done, tl_error *e
         }
     }
 }
+
+void tl_chip_hold(tl_chip *chip, uint32_t partition, uint64_t cycle) {
+    part *p = &chip->parts[partition];
+    p->is_held = true;
+    p->cycle = cycle > p->cycle ? cycle : p->cycle;
+}
+
+void tl_chip_release(tl_chip *chip, uint32_t partition) { chip->parts[partition].is_held = false; }
 
 uint64_t tl_chip_now(const tl_chip *chip) {
     uint64_t now = 0;

@@ -43,7 +43,7 @@ typedef struct tl_chip_job {
 } tl_chip_job;
 
 typedef enum tl_chip_event_kind {
-    TL_CHIP_RAN,     // up to `until` or further; nothing happened
+    TL_CHIP_RAN,     // up to `until` or further, or to `cycle` if that is not 0; nothing happened
     TL_CHIP_SUBMIT,  // `job`, at `cycle`
     TL_CHIP_SWITCH,  // the partition stands still at `cycle`
     TL_CHIP_READ,    // a hart stands before a read that `answer` makes possible, at `cycle`
@@ -70,7 +70,8 @@ typedef struct tl_chip_runner {
     // stands until tl_chip_switched.
     TL_MUST_CHECK tl_status (*switch_over)(void *ctx, uint32_t partition, uint64_t cycle, uint64_t *ret_cycle, uint32_t *ret_tag,
                                            tl_error *err);
-    // A partition may run up to there, beyond the `until` of tl_chip_run. NULL: it does not.
+    // A partition runs up to there instead of the `until` of tl_chip_run, which it may exceed. A
+    // partition that is there already ends tl_chip_run. 0, or NULL: it runs to `until`.
     uint64_t (*horizon)(void *ctx, uint32_t partition);
     // Everybody has done everything before `cycle`, so the read of the partition can be answered.
     // NULL: there are no such reads.
@@ -107,6 +108,10 @@ void tl_chip_switched(tl_chip *chip, uint32_t partition, uint64_t cycle, uint32_
 // partition that is TL_CHIP_STOPPED, or begins a switch that is TL_CHIP_LATER, ends the call, too.
 // No burst has moved then that begins after that switch.
 TL_MUST_CHECK tl_status tl_chip_run(tl_chip *chip, uint64_t until, bool *ret_done, tl_error *err);
+// Within a run of this partition: it does nothing before `cycle`. tl_chip_run runs the others only
+// until tl_chip_release.
+void tl_chip_hold(tl_chip *chip, uint32_t partition, uint64_t cycle);
+void tl_chip_release(tl_chip *chip, uint32_t partition);
 // The first cycle after the last event, or the last burst, so far.
 uint64_t tl_chip_now(const tl_chip *chip);
 

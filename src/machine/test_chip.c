@@ -412,6 +412,67 @@ static void test_an_end_that_is_told_later_changes_nothing(void **state) {
     }
 }
 
+// ---- Horizons before `until`, and partitions that are held.
+
+typedef struct walker {
+    tl_chip *chip;
+    uint64_t horizons[2], reached[2];
+    uint64_t holds_at; // partition 0 calls the chip there, within its run; 0: it does not
+    uint64_t other_reached;
+} walker;
+
+static tl_status walk(void *ctx, uint32_t i, uint64_t until, tl_chip_event *ret_event, tl_error *err) {
+    walker *w = ctx;
+    (void)err;
+    if (i == 0 && w->holds_at != 0) {
+        bool is_done;
+        const uint64_t at = w->holds_at;
+        w->holds_at = 0;
+        tl_chip_hold(w->chip, 0, at);
+        assert_int_equal(tl_chip_run(w->chip, at, &is_done, NULL), TL_OK);
+        assert_false(is_done);
+        w->other_reached = w->reached[1];
+        tl_chip_release(w->chip, 0);
+    }
+    w->reached[i] = until;
+    ret_event->kind = TL_CHIP_RAN;
+    return TL_OK;
+}
+
+static uint64_t horizon_of_walker(void *ctx, uint32_t i) { return ((walker *)ctx)->horizons[i]; }
+
+static void new_walk(walker *w) {
+    const tl_chip_plan plan = {
+        .config = USED, .n_partitions = 2, .n_tags = 1, .runner = {.ctx = w, .run = walk, .horizon = horizon_of_walker}};
+    assert_int_equal(tl_chip_new(&plan, &w->chip, NULL), TL_OK);
+}
+
+static void test_a_partition_at_its_horizon_ends_the_run_of_the_chip(void **state) {
+    walker w = {.horizons = {700, 5000}};
+    bool is_done = true;
+    (void)state;
+    new_walk(&w);
+    assert_int_equal(tl_chip_run(w.chip, 1000, &is_done, NULL), TL_OK);
+    assert_false(is_done);
+    assert_int_equal(w.reached[0], 700);
+    w.horizons[0] = 2000;
+    assert_int_equal(tl_chip_run(w.chip, 1000, &is_done, NULL), TL_OK);
+    assert_int_equal(w.reached[0], 2000);
+    assert_int_equal(w.reached[1], 5000);
+    tl_chip_free(w.chip);
+}
+
+static void test_others_come_up_to_a_partition_that_is_held(void **state) {
+    walker w = {.horizons = {1000, 600}, .holds_at = 600};
+    bool is_done = true;
+    (void)state;
+    new_walk(&w);
+    assert_int_equal(tl_chip_run(w.chip, 600, &is_done, NULL), TL_OK);
+    assert_int_equal(w.other_reached, 600);
+    assert_int_equal(w.reached[0], 1000);
+    tl_chip_free(w.chip);
+}
+
 // Partition 1 shows nothing of the others.
 static void test_safe_latencies_do_not_depend_on_other_partitions(void **state) {
     (void)state;
@@ -509,6 +570,8 @@ int main(void) {
         cmocka_unit_test(test_equals_an_oracle_that_steps_every_cycle),
         cmocka_unit_test(test_how_far_a_partition_runs_ahead_changes_nothing),
         cmocka_unit_test(test_an_end_that_is_told_later_changes_nothing),
+        cmocka_unit_test(test_a_partition_at_its_horizon_ends_the_run_of_the_chip),
+        cmocka_unit_test(test_others_come_up_to_a_partition_that_is_held),
         cmocka_unit_test(test_safe_latencies_do_not_depend_on_other_partitions),
         cmocka_unit_test(test_one_read_takes_its_slots),
         cmocka_unit_test(test_posted_write_is_late_after_a_switch),

@@ -37,6 +37,15 @@ typedef struct tl_monitor_tenant {
     uint32_t partition, vm, context, tag;
 } tl_monitor_tenant;
 
+// Rules of the owner about one VM.
+typedef struct tl_monitor_vm {
+    uint32_t vm;
+    bool is_confidential;  // the hypervisor and out-of-band clients see nothing of it
+    bool contexts_read_vm; // each of its contexts reads the block of the VM, too
+} tl_monitor_vm;
+
+enum { TL_MONITOR_KEY_BYTES = 32, TL_MONITOR_MESSAGE_BYTES = 8 };
+
 typedef struct tl_monitor_plan {
     const void *settings; // of the design, as the machine description has them
     bool is_safe;         // tenants are kept apart; else the design is as its source states it
@@ -47,6 +56,10 @@ typedef struct tl_monitor_plan {
     const tl_probe *shared_units;               // "chip.noc" and so on
     const tl_monitor_tenant *tenants;           // all contexts
     uint32_t n_tenants;
+    const tl_monitor_vm *vms;
+    uint32_t n_vms;
+    // Of the out-of-band operator, TL_MONITOR_KEY_BYTES; NULL: nobody proves to be the operator.
+    const uint8_t *operator_key;
     tl_monitor_host host; // copied
 } tl_monitor_plan;
 
@@ -88,6 +101,13 @@ typedef struct tl_monitor_switch {
     uint64_t end_cycle;   // they may run
     uint32_t n_missing;   // collection units that did not answer in time
 } tl_monitor_switch;
+
+// Software of a partition that reaches the monitor by loads and stores, as the hardware knows it.
+typedef enum tl_monitor_role { TL_MONITOR_CONTEXT, TL_MONITOR_SYSTEM, TL_MONITOR_HYPERVISOR } tl_monitor_role;
+typedef struct tl_monitor_client {
+    tl_monitor_role role;
+    uint32_t partition, vm, context; // context TL_MONITOR_NONE: not of TL_MONITOR_CONTEXT
+} tl_monitor_client;
 
 typedef struct tl_chip_monitor tl_chip_monitor;
 
@@ -131,6 +151,22 @@ typedef struct tl_chip_monitor_type {
     // list that names its counts. Borrowed. NULL: the design has no window.
     const uint64_t *(*words)(const tl_chip_monitor *monitor, uint32_t vm, uint32_t context, uint32_t *ret_n_words);
     const uint64_t *(*list)(const tl_chip_monitor *monitor, uint32_t *ret_n_words);
+
+    // Window of clients. NULL: the design has none.
+    uint64_t (*window_bytes)(const tl_chip_monitor *monitor);
+    // Does what happens before `cycle`, which is at most `next`. Reads no total of that cycle.
+    void (*present)(tl_chip_monitor *monitor, uint64_t cycle);
+    // Accesses of 1, 2, 4 or 8 bytes, aligned, at an offset in the window. false: refused, with an
+    // entry in the audit log. A store may bring next_of the client's partition forward.
+    bool (*load)(tl_chip_monitor *monitor, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value);
+    bool (*store)(tl_chip_monitor *monitor, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t value);
+    // Refused accesses and requests so far, of everybody.
+    uint64_t (*n_refused)(const tl_chip_monitor *monitor);
+
+    // Answers a message of an out-of-band client. It allocates nothing and needs no hart. NULL: the
+    // design has no mailbox.
+    void (*oob_answer)(tl_chip_monitor *monitor, const uint8_t *message, uint8_t *ret_answer);
+    void (*oob_hang_up)(tl_chip_monitor *monitor); // the client has gone: its session ends
 } tl_chip_monitor_type;
 
 #endif

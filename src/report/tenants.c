@@ -21,8 +21,7 @@ static bool is_empty(const tl_tenants_counts *counts, uint32_t row) {
     return counts->rows[row].view.active_cycles == 0;
 }
 
-// "1.2 web", "1.2.0 lua": partition, VM, context.
-static void put_label(const tl_tenants_view *view, char *ret_text, size_t size) {
+void tl_report_tenants_label(const tl_tenants_view *view, char *ret_text, size_t size) {
     switch (view->kind) {
     case TL_TENANTS_DEVICE: snprintf(ret_text, size, "device"); break;
     case TL_TENANTS_VM: snprintf(ret_text, size, "vm %u %.24s", view->vm, view->name); break;
@@ -52,8 +51,6 @@ static void put_ends(const tl_tenants_counts *counts, FILE *stream) {
     }
 }
 
-static void put_blocks(const tl_tenants_counts *counts, FILE *stream);
-
 // Views are lines, counts are columns.
 static void put_text(const tl_tenants_counts *counts, FILE *stream) {
     static const char *const extra[] = {"view", "active", "switches", "late bytes"};
@@ -80,7 +77,7 @@ static void put_text(const tl_tenants_counts *counts, FILE *stream) {
                 if (is_head)
                     text = is_count ? tl_tenants_columns[i - N_FIRST].name : extra[i < N_FIRST ? i : last];
                 else if (i == 0)
-                    put_label(view, label, sizeof label);
+                    tl_report_tenants_label(view, label, sizeof label);
                 else
                     text = tl_format_grouped(is_count          ? tl_tenants_column_value(counts, r - 1, i - N_FIRST)
                                              : i == 1          ? view->active_cycles
@@ -102,114 +99,7 @@ static void put_text(const tl_tenants_counts *counts, FILE *stream) {
     fputs("# Every signal of every view adds up: contexts, no context and switching to the VM; VMs and idle partitions to the device.\n",
           stream);
     if (counts->monitor)
-        put_blocks(counts, stream);
-}
-
-// ---- Blocks of the hardware.
-
-static void put_flags(uint32_t flags, FILE *stream) {
-    for (uint32_t bit = 0; bit < TL_N_TENANTS_FLAGS; bit++)
-        if (flags >> bit & 1)
-            fprintf(stream, ", %s", tl_tenants_flag_name(1u << bit));
-}
-
-// Lines of one block; NULL stream: only their widths.
-static void put_values(const tl_tenants_counts *counts, const tl_tenants_row *row, bool has_remainders, size_t width[5], FILE *stream) {
-    for (uint32_t i = 0; i < counts->n_events; i++) {
-        const tl_tenants_block_value *value = &row->values[i];
-        char text[5][TL_NUMBER_BYTES];
-        if (value->flags & TL_TENANTS_UNAVAILABLE || (value->count | value->truth) == 0)
-            continue;
-        const uint64_t numbers[] = {value->count, value->truth, value->remainder,
-                                    value->error < 0 ? -(uint64_t)value->error : (uint64_t)value->error};
-        for (uint32_t k = 0; k < TL_COUNT_OF(numbers); k++) {
-            const bool is_negative = k == 3 && value->error < 0;
-            text[k][0] = '-';
-            tl_format_grouped(numbers[k], text[k] + is_negative);
-            width[k + 1] = strlen(text[k]) > width[k + 1] ? strlen(text[k]) : width[k + 1];
-        }
-        width[0] = strlen(counts->events[i].name) > width[0] ? strlen(counts->events[i].name) : width[0];
-        if (!stream)
-            continue;
-        fprintf(stream, "  %-*s", (int)width[0], counts->events[i].name);
-        for (uint32_t k = 0; k < TL_COUNT_OF(numbers); k++)
-            if (k != 2 || has_remainders)
-                fprintf(stream, "  %*s", (int)width[k + 1], text[k]);
-        fputc('\n', stream);
-    }
-}
-
-static bool has_remainders(const tl_tenants_counts *counts) {
-    for (uint32_t r = 0; r < counts->n_rows; r++)
-        for (uint32_t i = 0; counts->rows[r].values && i < counts->n_events; i++)
-            if (counts->rows[r].values[i].remainder != 0)
-                return true;
-    return false;
-}
-
-static void put_block_head(const tl_tenants_counts *counts, const tl_tenants_row *row, FILE *stream) {
-    char label[64], commit[TL_NUMBER_BYTES], age[TL_NUMBER_BYTES], active[TL_NUMBER_BYTES], gen[TL_NUMBER_BYTES];
-    const bool is_behind = !counts->is_complete && row->block.commit_cycle < counts->end_cycle;
-    put_label(&row->view, label, sizeof label);
-    tl_format_grouped(row->block.gen, gen);
-    tl_format_grouped(row->block.commit_cycle, commit);
-    tl_format_grouped(row->block.active_cycles, active);
-    fprintf(stream, "%s: gen %s, committed in cycle %s", label + strspn(label, " "), gen, commit);
-    if (is_behind) {
-        tl_format_grouped(counts->end_cycle - row->block.commit_cycle, age);
-        fprintf(stream, " (%s ago)", age);
-    }
-    fprintf(stream, ", target for %s cycles", active);
-    put_flags(row->block.flags, stream);
-    fputc('\n', stream);
-}
-
-static void put_switches(const tl_tenants_counts *counts, FILE *stream) {
-    for (uint32_t r = 0; r < counts->n_rows; r++) {
-        const tl_tenants_view *view = &counts->rows[r].view;
-        char text[3][TL_NUMBER_BYTES];
-        if (view->kind != TL_TENANTS_VM || view->switch_max_cycles == 0)
-            continue;
-        tl_format_grouped(view->switch_min_cycles, text[0]);
-        tl_format_grouped(view->switch_median_cycles, text[1]);
-        tl_format_grouped(view->switch_max_cycles, text[2]);
-        fprintf(stream, "# Switches of vm %u %s took %s to %s cycles, median %s.\n", view->vm, view->name, text[0], text[2], text[1]);
-    }
-}
-
-static void put_blocks(const tl_tenants_counts *counts, FILE *stream) {
-    static const char *const heads[] = {"event", "block", "truth", "remainder", "error"};
-    const bool with_remainders = has_remainders(counts);
-    size_t width[TL_COUNT_OF(heads)];
-    uint64_t n_equal = 0, n_different = 0;
-    for (uint32_t k = 0; k < TL_COUNT_OF(heads); k++)
-        width[k] = strlen(heads[k]);
-    for (uint32_t r = 0; r < counts->n_rows; r++)
-        if (counts->rows[r].values)
-            put_values(counts, &counts->rows[r], with_remainders, width, NULL);
-    fprintf(stream, "# Blocks of monitor %s, beside the truth%s\n", counts->monitor,
-            counts->is_complete ? "" : "; an error below 0 is on its way");
-    for (uint32_t r = 0; r < counts->n_rows; r++) {
-        const tl_tenants_row *row = &counts->rows[r];
-        if (!row->values)
-            continue;
-        put_block_head(counts, row, stream);
-        for (uint32_t k = 0; k < TL_COUNT_OF(heads); k++)
-            if (k == 0)
-                fprintf(stream, "  %-*s", (int)width[k], heads[k]);
-            else if (k != 3 || with_remainders)
-                fprintf(stream, "  %*s", (int)width[k], heads[k]);
-        fputc('\n', stream);
-        put_values(counts, row, with_remainders, width, stream);
-        for (uint32_t i = 0; i < counts->n_events; i++) {
-            const bool is_available = !(row->values[i].flags & TL_TENANTS_UNAVAILABLE);
-            n_equal += is_available && row->values[i].error == 0;
-            n_different += is_available && row->values[i].error != 0;
-        }
-    }
-    put_switches(counts, stream);
-    fprintf(stream, "# Counts in blocks: %" PRIu64 " equal the truth, %" PRIu64 " differ. Those that are 0 on both sides are not shown.\n",
-            n_equal, n_different);
+        tl_report_tenants_blocks(counts, stream);
 }
 
 static void put_signals(const tl_tenants_counts *counts, const tl_probe *units, const uint64_t *cells, const char *prefix, tl_json *json) {

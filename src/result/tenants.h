@@ -33,6 +33,7 @@ struct tl_tenants_counts {
     const char *monitor;      // NULL: none
     tl_tenants_event *events; // that blocks hold
     uint32_t n_events;
+    bool shows_all; // text shows events that are 0 or not counted, too
 };
 
 void tl_tenants_release(tl_tenants_counts *counts); // NULL is fine

@@ -17,8 +17,10 @@
 #include "base/bits.h"
 #include "session/description.h"
 #include "session/run.h"
+#include "session/tenants_clients.h"
 #include "session/tenants_guest.h"
 #include "session/tenants_monitor.h"
+#include "session/tenants_oob.h"
 #include "session/tenants_state.h"
 
 tl_status tl_tenants_no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
@@ -83,6 +85,7 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
         uint64_t limit = tl_lesser(until, p->turn_end);
         tl_os_report report = {0};
         tl_status status = v->guest->run(v, limit, &report, err);
+        const uint64_t end = tl_tenants_clients_take_end(t, partition);
         if (status != TL_OK)
             return status;
         switch (report.stop) {
@@ -92,8 +95,8 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
                 ret_event->kind = TL_CHIP_STOPPED;
                 return TL_OK;
             }
-            if (limit < p->turn_end) {
-                ret_event->kind = TL_CHIP_RAN;
+            if (end < limit || limit < p->turn_end) {
+                *ret_event = (tl_chip_event){.kind = TL_CHIP_RAN, .cycle = end < limit ? end : 0};
                 return TL_OK;
             }
             if (!other_vm(p, &other)) {
@@ -206,6 +209,7 @@ void tl_tenants_warn(void *ctx, const char *sentence) {
 
 bool tl_tenants_wants_stop(void *ctx) {
     tl_tenants *t = ((tl_tenants_vm *)ctx)->tenants;
+    tl_tenants_oob_poll(t);
     t->must_stop = t->must_stop || (t->options.wants_stop && t->options.wants_stop(t->options.ctx));
     return t->must_stop;
 }
@@ -351,7 +355,12 @@ static tl_status build(tl_tenants *t, tl_error *err) {
         status = t->vms[i].guest->load(t, &t->vms[i], err);
     if (status == TL_OK)
         status = new_chip(t, err);
-    return status == TL_OK ? tl_tenants_monitor_start(t, err) : status;
+    if (status == TL_OK)
+        status = tl_tenants_monitor_start(t, err);
+    if (status != TL_OK)
+        return status;
+    tl_tenants_clients_open(t);
+    return tl_tenants_oob_open(t, err);
 }
 
 static tl_status take_interval(tl_tenants *t, tl_error *err) {
@@ -379,6 +388,7 @@ tl_status tl_tenants_open_with(const tl_tenants_options *options, const tl_chip_
     if (!t)
         return tl_tenants_no_memory(err);
     t->monitor_type = type;
+    t->oob.listener = t->oob.client = -1;
     tl_tenants_init(&t->options);
     memcpy(&t->options, options, options->size < sizeof t->options ? options->size : sizeof t->options);
     tl_status status = build(t, err);
@@ -399,6 +409,7 @@ tl_status tl_tenants_open_with(const tl_tenants_options *options, const tl_chip_
 void tl_tenants_close(tl_tenants *t) {
     if (!t)
         return;
+    tl_tenants_oob_close(t);
     for (uint32_t i = 0; t->vms && i < t->plan.n_vms; i++) {
         if (t->vms[i].guest)
             t->vms[i].guest->free(&t->vms[i]);
@@ -473,6 +484,8 @@ tl_status tl_tenants_run(tl_tenants *t, tl_run_state *ret_state, tl_error *err) 
     *ret_state = TL_RUN_GOING;
     return TL_OK;
 }
+
+void tl_tenants_serve_oob(tl_tenants *t) { tl_tenants_oob_serve(t); }
 
 void tl_tenants_end(tl_tenants *t, tl_end_reason reason) {
     if (t->has_ended)

@@ -12,6 +12,7 @@ TL_MUST_CHECK tl_status tl_tenants_open(const tl_tenants_options *options, tl_te
 void tl_tenants_close(tl_tenants *tenants); // NULL is fine
 TL_MUST_CHECK tl_status tl_tenants_run(tl_tenants *tenants, tl_run_state *ret_state, tl_error *err);
 void tl_tenants_end(tl_tenants *tenants, tl_end_reason reason);
+void tl_tenants_serve_oob(tl_tenants *tenants);
 TL_MUST_CHECK tl_status tl_tenants_count(tl_tenants *tenants, bool of_interval, tl_tenants_counts **ret_counts, tl_error *err);
 
 #endif

@@ -287,10 +287,26 @@ static tl_status read_std(reader *r, const node *mapping, const char *key, bool 
 static const uint64_t MOST_CYCLES = UINT64_C(1) << 60;
 enum { LEAST_QUANTUM_CYCLES = 1000 };
 
+// As whom a context reads blocks of the monitor.
+static tl_status read_client(const reader *r, const node *mapping, const char *where, tl_context_plan *c) {
+    static const char *const roles[] = {
+        [TL_MONITOR_CONTEXT] = "context", [TL_MONITOR_SYSTEM] = "system", [TL_MONITOR_HYPERVISOR] = "hypervisor"};
+    const node *n = find(mapping, "client");
+    if (!n)
+        return TL_OK;
+    c->has_no_window = strcmp(n->text, "none") == 0;
+    for (uint32_t i = 0; i < TL_COUNT_OF(roles); i++)
+        if (strcmp(n->text, roles[i]) == 0) {
+            c->client = (tl_monitor_role)i;
+            return TL_OK;
+        }
+    return c->has_no_window ? TL_OK : fail_at(r, n->line, "%sclient = %.60s: must be context, system, hypervisor or none", where, n->text);
+}
+
 static tl_status read_context(reader *r, const node *n, const char *where, tl_context_plan *ret_context) {
     static const key_row rows[] = {{"name", VALUE, "lua"},        {"program", VALUE, "./prog"},  {"args", LIST, "[a, b]"},
                                    {"env", LIST, "[NAME=value]"}, {"stdin", VALUE, "input.txt"}, {"stdout", VALUE, "none"},
-                                   {"stderr", VALUE, "none"},     {"quantum", VALUE, "1000000"}};
+                                   {"stderr", VALUE, "none"},     {"quantum", VALUE, "1000000"}, {"client", VALUE, "context"}};
     if (n->kind != MAPPING)
         return fail_at(r, n->line, "%.*s: must be a mapping with program:", (int)strlen(where) - 1, where);
     tl_status status = check_keys(r, n, where, rows, TL_COUNT_OF(rows));
@@ -318,6 +334,8 @@ static tl_status read_context(reader *r, const node *n, const char *where, tl_co
         status = read_std(r, n, "stderr", true, &c->std[2]);
     if (status == TL_OK)
         status = read_number(r, n, where, "quantum", LEAST_QUANTUM_CYCLES, MOST_CYCLES, &c->quantum_cycles);
+    if (status == TL_OK)
+        status = read_client(r, n, where, c);
     if (status != TL_OK)
         return status;
     const char *slash = strrchr(program, '/'), *last = slash && slash[1] ? slash + 1 : program;
@@ -466,6 +484,8 @@ static tl_status read_vm(reader *r, const node *n, const char *where, uint32_t i
                                    {"sysroot", VALUE, "/"},
                                    {"network", VALUE, "off"},
                                    {"contexts", LIST, "[{program: ./prog}]"},
+                                   {"confidential", VALUE, "off"},
+                                   {"contexts_read_vm", VALUE, "off"},
                                    {"board", MAPPING, "{kernel: Image}"}};
     if (n->kind != MAPPING)
         return fail_at(r, n->line, "%.*s: must be a mapping with contexts: or board:", (int)strlen(where) - 1, where);
@@ -479,6 +499,10 @@ static tl_status read_vm(reader *r, const node *n, const char *where, uint32_t i
         status = read_number(r, n, where, "quantum", LEAST_QUANTUM_CYCLES, MOST_CYCLES, &vm->quantum_cycles);
     if (status == TL_OK)
         status = read_choice(r, n, where, "network", "off", "on", &vm->allow_network);
+    if (status == TL_OK)
+        status = read_choice(r, n, where, "confidential", "off", "on", &vm->is_confidential);
+    if (status == TL_OK)
+        status = read_choice(r, n, where, "contexts_read_vm", "off", "on", &vm->contexts_read_vm);
     if (status == TL_OK)
         status = read_path(r, n, "root", &vm->root);
     if (status == TL_OK)

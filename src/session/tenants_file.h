@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "machine/chip.h"
+#include "model/chip_monitor.h"
 
 enum { TL_MAX_VMS = 32, TL_MAX_CONTEXTS_OF_VM = 32 };
 
@@ -20,6 +21,9 @@ typedef struct tl_context_plan {
     const char *const *env;  // NULL-terminated
     const char *std[3];      // a path; NULL: nothing; TL_STD_INHERITED
     uint64_t quantum_cycles; // 0: the next context runs when this one sleeps
+    // With a monitor: as whom its programs read blocks; has_no_window: they do not.
+    tl_monitor_role client;
+    bool has_no_window;
 } tl_context_plan;
 extern const char TL_STD_INHERITED[];
 
@@ -39,7 +43,8 @@ typedef struct tl_vm_plan {
     uint64_t quantum_cycles;    // 0: it is alone on its partition
     const char *root, *sysroot; // NULL: as in tl_run_options
     bool allow_network;
-    const tl_board_plan *board; // NULL: contexts are programs. Else they have names only
+    bool is_confidential, contexts_read_vm; // tl_monitor_vm
+    const tl_board_plan *board;             // NULL: contexts are programs; else names
     tl_context_plan *contexts;
     uint32_t n_contexts;
 } tl_vm_plan;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/hex_file.h"
 #include "machine/keys.h"
 #include "session/tenants_guest.h"
 
@@ -85,11 +86,29 @@ static tl_status new_arrays(tl_tenants *t, tl_error *err) {
     return TL_OK;
 }
 
+static tl_status list_vms(tl_tenants *t, tl_monitor_vm **ret_vms, tl_error *err) {
+    *ret_vms = tl_arena_alloc(&t->arena, t->plan.n_vms * sizeof **ret_vms);
+    if (!*ret_vms)
+        return tl_tenants_no_memory(err);
+    for (uint32_t i = 0; i < t->plan.n_vms; i++)
+        (*ret_vms)[i] = (tl_monitor_vm){
+            .vm = i + 1, .is_confidential = t->plan.vms[i].is_confidential, .contexts_read_vm = t->plan.vms[i].contexts_read_vm};
+    return TL_OK;
+}
+
 static tl_status create(tl_tenants *t, tl_error *err) {
     void *settings = tl_arena_alloc(&t->arena, t->monitor_pmu->settings_size);
     if (!settings)
         return tl_tenants_no_memory(err);
     tl_pmu_settings_of(t->monitor_pmu, &t->config, settings);
+    tl_monitor_vm *vms = NULL;
+    tl_status status = list_vms(t, &vms, err);
+    if (status != TL_OK)
+        return status;
+    if (t->options.oob_key)
+        status = tl_hex_file_read(t->options.oob_key, "the key of the operator", t->oob.key, sizeof t->oob.key, err);
+    if (status != TL_OK)
+        return status;
     const tl_monitor_plan plan = {.settings = settings,
                                   .is_safe = t->plan.profile == TL_CHIP_SAFE,
                                   .n_partitions = t->config.n_partitions,
@@ -101,6 +120,9 @@ static tl_status create(tl_tenants *t, tl_error *err) {
                                   .shared_units = &t->shared_units,
                                   .tenants = t->tenants,
                                   .n_tenants = t->n_tenants,
+                                  .vms = vms,
+                                  .n_vms = t->plan.n_vms,
+                                  .operator_key = t->options.oob_key ? t->oob.key : NULL,
                                   .host = {t, partition_totals, shared_totals}};
     return t->monitor_type->create(&plan, &t->arena, &t->monitor, err);
 }
@@ -219,9 +241,12 @@ tl_status tl_tenants_run_monitored(tl_tenants *t, uint64_t until, bool *ret_done
         const uint64_t bound = tl_lesser(until, t->monitor_type->next(t->monitor));
         t->has_halted = false;
         tl_status status = tl_chip_run(t->chip, bound, ret_done, err);
+        if (status == TL_OK && t->failure != TL_OK) // within a client's access
+            return tl_fail(err, t->failure, "%s", t->why.text);
         if (status != TL_OK || t->must_stop || *ret_done)
             return status;
-        if (t->has_halted) // which may have brought the next cycle of the monitor forward
+        // A switch or a request may have brought the next cycle of the monitor forward.
+        if (t->has_halted || t->monitor_type->next(t->monitor) < bound)
             continue;
         status = reach(t, bound, err);
         if (status != TL_OK || bound == until)

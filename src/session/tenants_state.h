@@ -53,10 +53,25 @@ typedef struct tl_tenants_part {
     uint32_t to;     // index of the VM to which it is
     uint64_t *gated; // [cell] counted while is_gated
     uint64_t *stint; // [cell] monitored when the present context began
+
+    // With clients (tenants_clients.h).
+    tl_tenants *tenants;
+    tl_bus bus;
+    const tl_bus *below; // of PMUs with a window; NULL: there are none
+    uint64_t run_end;    // the run under way ends there; UINT64_MAX: at its limit
 } tl_tenants_part;
+
+typedef struct tl_tenants_oob { // tenants_oob.h
+    int listener, client;       // -1: none
+    bool is_bound;              // the path is this run's
+    uint8_t message[TL_MONITOR_MESSAGE_BYTES];
+    uint32_t n_bytes; // of it
+    uint8_t key[TL_MONITOR_KEY_BYTES];
+} tl_tenants_oob;
 
 struct tl_tenants {
     tl_tenants_options options;
+    tl_tenants_oob oob;
     tl_tenants_plan plan;
     tl_config config;
     tl_arena arena;

@@ -28,6 +28,8 @@ static void test_every_key_reaches_the_plan(void **state) {
                                "    root: files\n"
                                "    sysroot: /lib\n"
                                "    network: on\n"
+                               "    confidential: on\n"
+                               "    contexts_read_vm: on\n"
                                "    contexts:\n"
                                "      - program: bin/prog\n"
                                "        args: [one, 'two three', \"\"]\n"
@@ -36,7 +38,10 @@ static void test_every_key_reaches_the_plan(void **state) {
                                "        stdout: none\n"
                                "        stderr: /tmp/e\n"
                                "        quantum: 1000\n"
-                               "      - {name: two, program: /abs, stdin: inherit}\n";
+                               "        client: system\n"
+                               "      - {name: two, program: /abs, stdin: inherit, client: hypervisor}\n"
+                               "      - {name: three, program: /abs, client: none}\n"
+                               "      - {name: four, program: /abs, client: context}\n";
     tl_tenants_plan plan;
     tl_error err;
     if (tl_tenants_plan_read(text, strlen(text), "dir/t.yaml", "dir", &plan, &err) != TL_OK)
@@ -66,9 +71,16 @@ static void test_every_key_reaches_the_plan(void **state) {
     assert_string_equal(vm->root, "dir/files");
     assert_string_equal(vm->sysroot, "/lib");
     assert_true(vm->allow_network);
-    assert_int_equal(vm->n_contexts, 2);
+    assert_true(vm->is_confidential && vm->contexts_read_vm);
+    assert_false(plan.vms[0].is_confidential || plan.vms[0].contexts_read_vm);
+    assert_int_equal(vm->n_contexts, 4);
+    static const tl_monitor_role roles[] = {TL_MONITOR_SYSTEM, TL_MONITOR_HYPERVISOR, TL_MONITOR_CONTEXT, TL_MONITOR_CONTEXT};
+    for (uint32_t i = 0; i < TL_COUNT_OF(roles); i++) {
+        assert_int_equal(vm->contexts[i].client, roles[i]);
+        assert_int_equal(vm->contexts[i].has_no_window, i == 2);
+    }
     const tl_context_plan *c = &vm->contexts[0];
-    assert_int_equal(c->line, 14);
+    assert_int_equal(c->line, 16);
     assert_string_equal(c->name, "prog");
     assert_string_equal(c->program, "dir/bin/prog");
     static const char *const argv[] = {"./prog", "one", "two three", ""};

@@ -3633,6 +3633,135 @@ def wrong_boards_are_refused_before_anything_runs():
         contains(tenants("vms:\n" + board(**keys), status=status), *parts)
 
 
+class Chip:
+    """tally tenants --oob on a file, in the background."""
+
+    def __init__(self, text, *words):
+        self.folder = tempfile.mkdtemp(dir=scratch)
+        self.socket, self.key, self.report = (os.path.join(self.folder, name) for name in ("chip.sock", "key", "report.json"))
+        path = os.path.join(self.folder, "tenants.yaml")
+        for name, content in ((path, text), (self.key, "0123456789abcdef" * 4)):
+            with open(name, "w", encoding="utf-8") as file:
+                file.write(content)
+        self.run = subprocess.Popen([options.tally, "tenants", "-j", "-o", self.report, "--oob", self.socket, "--key", self.key, *words, path],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=CLEAN)
+        for _ in range(2000):
+            if os.path.exists(self.socket) or self.run.poll() is not None:
+                break
+            time.sleep(0.01)
+
+    def oob(self, *words, with_key=False):
+        status, out, err = run("oob", "-j", *(["--key", self.key] if with_key else []), self.socket, *words)
+        equal(status, 0, err)
+        return [json.loads(line) for line in out.splitlines()]
+
+    def wait(self, condition):
+        for _ in range(3000):
+            answer = self.oob("state")[0]
+            if condition(answer):
+                return
+            time.sleep(0.02)
+        raise AssertionError(f"the chip stays in {answer}")
+
+    def end(self, status=0):
+        self.run.send_signal(signal.SIGINT)
+        err = self.run.communicate(timeout=100)[1]
+        equal((self.run.returncode, err, os.path.exists(self.socket)), (status, "", False))
+        with open(self.report, encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+
+
+@guest
+def a_mailbox_answers_while_harts_run_and_stand():
+    chip = Chip("monitor: smpm\nvms:\n" + vm(context("spin", 10**6, quantum=50000), context("pages", 50, name="p", quantum=50000)), "--oob-hold")
+    try:
+        equal(os.stat(chip.socket).st_mode & 0o777, 0o600)
+        chip.oob("id", "state", "latch", "idle", "read")
+        # A client that goes within a message leaves nothing behind.
+        for message in (b"", b"\1\0\0", b"\1\0\0\0\2\0\0\x80"):
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(chip.socket)
+                client.sendall(message)
+        fails(["oob", chip.socket, "read"], 125, "read: stale; nothing is latched")
+        fails(["oob", chip.socket, "latch=1"], 125, "latch=1: denied; this needs --key FILE")
+        chip.wait(lambda state: state["partitions"] == 0)  # all programs have ended; the harts stand
+        equal(chip.oob("state")[0]["driver"], False)
+        device, = [row["count"] for row in chip.oob("latch", "read=0") if row["command"] == "read"]
+        counts = [chip.oob(latch, "read=0", with_key=True)[1]["count"] for latch in ("latch=1", "latch=1.0", "latch=1.1")]
+        idle = chip.oob("idle")[0]
+        equal(0 < idle["idle_cycles"] < idle["cycles"], True)
+        fails(["oob", "-k", chip.key, chip.socket, "config=1:0"], 125, "config=1:0: denied")
+        equal(chip.oob("config=0:0", "end", with_key=True)[1]["command"], "end")
+        fails(["oob", "-k", chip.key, chip.socket, "latch=7"], 125, "latch=7: bad argument")
+    finally:
+        records = chip.end()
+    blocks = {(b["view"], b.get("context")): int(b["events"]["hart.cycle"]["block"]) for b in records if b["type"] == "block"}
+    equal((device, *counts), (blocks["device", None], blocks["vm", None], blocks["context", 0], blocks["context", 1]))
+
+
+@guest
+def wrong_out_of_band_clients_get_a_sentence():
+    text = "monitor: smpm\nvms:\n" + vm(context("spin", 10**9))
+    chip = Chip(text)
+    try:
+        wrong = os.path.join(chip.folder, "wrong")
+        for content, said in (("12", "wrong: the key of the operator is 64 hexadecimal digits"), ("x" * 64, "is 64 hexadecimal digits"),
+                              ("0" * 66, "is 64 hexadecimal digits"), ("0" * 64, "--key: the chip refuses this key")):
+            with open(wrong, "w", encoding="utf-8") as file:
+                file.write(content)
+            fails(["oob", "-k", wrong, chip.socket, "id"], 125, said)
+        fails(["oob", "-k", "/nonexistent", chip.socket, "id"], 125, "/nonexistent: No such file")
+        for words, said in ((["latch=x"], "latch=x: write latch, latch=VM or latch=VM.CONTEXT"), (["read=-1"], "read=-1: write read"),
+                            (["config=1"], "config=1: write config=KEY:VALUE"), (["id=1"], "id=1: this command takes no value"),
+                            (["halt"], "halt: no such command; commands are id, state")):
+            fails(["oob", chip.socket, *words], 2, said)
+        fails(["tenants", "--oob", chip.socket, os.path.join(chip.folder, "tenants.yaml")], 126, "chip.sock: exists already; remove it")
+    finally:
+        chip.end(status=130)  # the run was cut, and its counts are whole
+    fails(["oob", chip.socket, "id"], 127, "no run listens there; start one with tally tenants --oob")
+    fails(["oob"], 2, "no socket; write tally oob SOCKET COMMAND")
+    fails(["oob", chip.socket], 2, "no command")
+    fails(["oob", "/" + "x" * 120, "id"], 2, "the path of a socket has at most 107 characters")
+    fails(["tenants", "--oob-hold", "a.yaml"], 2, "--oob-hold needs --oob SOCKET")
+    fails(["tenants", "--key", "k", "a.yaml"], 2, "--key needs --oob SOCKET")
+    contains(tenants("vms:\n" + vm(context("exit", 0)), "--oob", chip.socket, status=2), "the run has no monitor with a mailbox; name one with monitor:")
+    contains(tenants(text, "--oob", "/" + "x" * 120, status=2), "the path of a socket has at most 107 characters")
+    # What a run that was killed left behind is replaced.
+    killed = Chip(text)
+    killed.run.kill()
+    killed.run.communicate()
+    equal(os.path.exists(killed.socket), True)
+    again = subprocess.Popen([options.tally, "tenants", "-o", os.devnull, "--oob", killed.socket, os.path.join(killed.folder, "tenants.yaml")], env=CLEAN)
+    for _ in range(1000):
+        if run("oob", killed.socket, "id")[0] == 0:
+            break
+        time.sleep(0.01)
+    again.send_signal(signal.SIGINT)
+    equal((again.wait(timeout=100), os.path.exists(killed.socket)), (130, False))
+
+
+@guest
+def blocks_are_printed_in_columns_by_view():
+    path = os.path.join(scratch, "tenants.yaml")
+    records = tenants("monitor: smpm\nvms:\n" + vm(context("spin", 50000, quantum=20000), context("pages", 20, name="p", quantum=20000), name="a") +
+                      vm(context("spin", 70000, name="s"), name="b"))
+    truth = {(b["view"], b.get("vm"), b.get("context")): b["events"] for b in records if b["type"] == "block"}
+    views_of = [[("device", None, None), ("vm", 1, None), ("vm", 2, None)], [("context", 1, 0), ("context", 1, 1)], [("context", 2, 0)]]
+    for words in ([], ["--all"]):
+        status, out, err = run("tenants", *words, path)
+        equal((status, out), (0, ""))
+        tables = err.split("# Blocks of monitor smpm")[1].split("\nevent ")[1:]
+        equal(len(tables), 3)
+        for table, keys in zip(tables, views_of, strict=True):
+            rows = [line.split() for line in table.splitlines()[1:] if line and line[0] != "#" and "." in line.split()[0]]
+            shown = {row[0]: [cell.replace(",", "") for cell in row[1:]] for row in rows}
+            for name in truth[keys[0]] | truth[keys[-1]]:
+                values = [truth[key].get(name, {}) for key in keys]
+                cells = [[str(int(v["block"]) + int(v["remainder"])), str(v["truth"])] if "block" in v else ["-", "-"] for v in values]
+                is_shown = words or any(cell not in ("0", "-") for pair in cells for cell in pair)
+                equal(shown.get(name), sum(cells, []) + ["0"] if is_shown else None, name)
+
+
 @test
 def wrong_tenants_files_are_refused_before_anything_runs():
     here = "/bin/true"
@@ -3642,6 +3771,10 @@ def wrong_tenants_files_are_refused_before_anything_runs():
             ("vms:\n" + vm(lone, partition=4), 2, ["tenants.yaml:2: vms[0].partition = 4: cloud4 has partitions 0 to 3"]),
             ("machine: rocket\nvms:\n" + vm(lone, partition=1), 2, ["rocket has one partition, 0; choose a machine with partitions"]),
             ("vms:\n" + vm(lone, partition=1) + vm(lone, partition=1), 2, ["vms[0].quantum: is missing", "vm2 (line 4)"]),
+            ("vms:\n" + vm(f"{{program: {here}, client: root}}"), 2,
+             ["tenants.yaml:2: vms[0].contexts[0].client = root: must be context, system, hypervisor or none"]),
+            ("vms:\n" + vm(lone, confidential="maybe"), 2, ["vms[0].confidential = maybe: must be off or on"]),
+            ("vms:\n" + vm(lone, contexts_read_vm=1), 2, ["vms[0].contexts_read_vm = 1: must be off or on"]),
             ("machine: cluod4\nvms:\n" + vm(lone), 127, ["tenants.yaml:1: unknown machine 'cluod4'; did you mean cloud4?"]),
             ("vms:\n" + vm("{program: /nonexistent/prog}"), 127, ["tenants.yaml:2: /nonexistent/prog: no such file; check the path"]),
             ("vms:\n" + vm(lone), 2, ["tenants.yaml:2: /bin/true: "]),

@@ -8,7 +8,7 @@
 #include "linux/file/file_host.h"
 #include "linux/file/virtual.h"
 
-enum { MISC_MAJOR = 10 };
+enum { MISC_MAJOR = 10, OWNER_MINOR = 254 };
 static const tl_device_row fixed_rows[] = {
     {"full", TL_DEVICE_FULL, 1, 7, NULL}, {"null", TL_DEVICE_NULL, 1, 3, NULL},       {"random", TL_DEVICE_RANDOM, 1, 8, NULL},
     {"tty", TL_DEVICE_TTY, 5, 0, NULL},   {"urandom", TL_DEVICE_URANDOM, 1, 9, NULL}, {"zero", TL_DEVICE_ZERO, 1, 5, NULL},
@@ -18,7 +18,7 @@ static int compare_names(const void *a, const void *b) {
     return strcmp(((const tl_device_row *)a)->name, ((const tl_device_row *)b)->name);
 }
 
-uint32_t tl_device_list(const tl_os *os, tl_device_row ret_rows[TL_MAX_DEVICES]) {
+uint32_t tl_device_list(const tl_os *os, uint32_t context, tl_device_row ret_rows[TL_MAX_DEVICES]) {
     uint32_t n = TL_COUNT_OF(fixed_rows);
     memcpy(ret_rows, fixed_rows, sizeof fixed_rows);
     for (uint32_t i = 0; i < os->machine->n_pmus; i++) {
@@ -26,6 +26,8 @@ uint32_t tl_device_list(const tl_os *os, tl_device_row ret_rows[TL_MAX_DEVICES])
         if (row->pmu && row->type->device_name && row->type->grant && row->type->grant(row->settings) == TL_GRANTED)
             ret_rows[n++] = (tl_device_row){row->type->device_name, TL_DEVICE_WINDOW, MISC_MAJOR, row->type->device_minor, row->pmu};
     }
+    if (os->window.name && context < TL_OS_MAX_CONTEXTS && os->window.contexts >> context & 1)
+        ret_rows[n++] = (tl_device_row){os->window.name, TL_DEVICE_OWNER, MISC_MAJOR, OWNER_MINOR, NULL};
     qsort(ret_rows, n, sizeof *ret_rows, compare_names);
     return n;
 }
@@ -114,8 +116,12 @@ static const tl_file_ops random_ops = {
 
 // Windows of PMU counters that a program maps, as a driver would export them to a trusted program.
 static bool pmu_window(const tl_os *os, const tl_file *file, uint64_t *ret_paddr, uint64_t *ret_bytes) {
+    if (row_of(file)->kind == TL_DEVICE_OWNER) {
+        *ret_paddr = os->window.paddr;
+        *ret_bytes = os->window.bytes;
+        return true;
+    }
     const tl_pmu_type *type = row_of(file)->pmu->type;
-    (void)os;
     *ret_paddr = type->window_paddr;
     *ret_bytes = type->window_bytes;
     return true;
@@ -132,7 +138,8 @@ int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_f
     if (row->kind == TL_DEVICE_TTY)
         return -ENXIO; // no controlling terminal
     bool is_random = row->kind == TL_DEVICE_RANDOM || row->kind == TL_DEVICE_URANDOM;
-    const tl_file_ops *ops = row->kind == TL_DEVICE_WINDOW ? &window_ops : is_random ? &random_ops : &null_ops;
+    bool is_window = row->kind == TL_DEVICE_WINDOW || row->kind == TL_DEVICE_OWNER;
+    const tl_file_ops *ops = is_window ? &window_ops : is_random ? &random_ops : &null_ops;
     device_file *f = tl_file_new(os, sizeof *f, ops, flags);
     if (!f)
         return -ENOMEM;

@@ -114,12 +114,13 @@ static int64_t resolve_in_task(const char *rest, bool is_task, node *to) {
     return 0;
 }
 
-static int64_t resolve_dev(const tl_os *os, const char *name, node *to) {
+static int64_t resolve_dev(const tl_thread *asker, const char *name, node *to) {
+    const tl_os *os = asker->os;
     tl_file_system *fs = os->file_system;
     static const char *const std_links[][2] = {
         {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"}, {"stderr", "/proc/self/fd/2"}, {"fd", "/proc/self/fd"}};
     tl_device_row rows[TL_MAX_DEVICES];
-    uint32_t n = tl_device_list(os, rows);
+    uint32_t n = tl_device_list(os, asker->process->context, rows);
     for (uint32_t i = 0; i < n; i++)
         if (strcmp(rows[i].name, name) == 0) {
             to->kind = NODE_DEVICE;
@@ -159,7 +160,7 @@ static int64_t resolve(tl_thread *asker, const char *path, node *to) {
     to->shm = NULL;
     to->subject = (tl_proc_subject){.asker = asker, .process = asker->process};
     if (strncmp(path, "/dev/", 5) == 0)
-        return resolve_dev(os, path + 5, to);
+        return resolve_dev(asker, path + 5, to);
     const tl_proc_row *row = row_of(tl_proc_rows, path);
     if (row && !tl_proc_is_there(os, row))
         return -ENOENT;
@@ -448,7 +449,7 @@ static void list_all(lister *l) {
     list(l, "..");
     if (strcmp(path, "/dev") == 0) {
         tl_device_row rows[TL_MAX_DEVICES];
-        uint32_t n = tl_device_list(os, rows);
+        uint32_t n = tl_device_list(os, l->asker->process->context, rows);
         for (uint32_t i = 0; i < n; i++)
             list(l, rows[i].name);
         static const char *const more[] = {"fd", "shm", "stderr", "stdin", "stdout"};

@@ -31,7 +31,8 @@ typedef enum tl_device_kind {
     TL_DEVICE_RANDOM,
     TL_DEVICE_URANDOM,
     TL_DEVICE_TTY,
-    TL_DEVICE_WINDOW // of a PMU
+    TL_DEVICE_WINDOW, // of a PMU
+    TL_DEVICE_OWNER   // window of the machine's owner
 } tl_device_kind;
 typedef struct tl_device_row {
     const char *name;
@@ -39,10 +40,10 @@ typedef struct tl_device_row {
     uint32_t major, minor;
     const tl_pmu *pmu; // TL_DEVICE_WINDOW
 } tl_device_row;
-// Devices of this machine, by name: those that every system has, and windows of PMUs that are
-// granted. Returns their number.
+// Devices of this machine, by name: those that every system has, windows of PMUs that are granted,
+// and the window of the context's own. Returns their number.
 enum { TL_MAX_DEVICES = 8 + TL_MAX_PMUS };
-uint32_t tl_device_list(const tl_os *os, tl_device_row ret_rows[TL_MAX_DEVICES]);
+uint32_t tl_device_list(const tl_os *os, uint32_t context, tl_device_row ret_rows[TL_MAX_DEVICES]);
 // The row is copied.
 int64_t tl_device_open(tl_os *os, const tl_device_row *row, uint32_t flags, tl_file **ret_file);
 bool tl_file_is_dev_zero(const tl_file *file);

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "pmu/smpm/oob.h"
+#include "pmu/smpm/service.h"
 #include "pmu/smpm/taps.h"
 
 enum { N_COMMIT_PERIODS = 4, NO_HART = UINT32_MAX };
@@ -47,6 +49,9 @@ struct tl_chip_monitor {
     uint32_t n_copy_words;
     uint64_t *list; // for software: names of counts
     uint32_t n_list_words;
+    tl_smpm_service *service;
+    uint32_t vm_of[TL_SMPM_MAX_PARTITIONS]; // that has the partition; TL_MONITOR_NONE: nobody
+    uint64_t idle_cycles, idle_from;        // until idle_from; since then if no partition has a VM
 };
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "no memory for the monitor of the chip"); }
@@ -258,8 +263,6 @@ static tl_status make_list(tl_chip_monitor *m, tl_arena *arena, tl_error *err) {
         return no_memory(err);
     for (uint32_t i = 0; i < m->n_metrics; i++) {
         const metric *row = &m->metrics[i];
-        if (row->event.is_device)
-            continue;
         rows[n++] = (tl_smpm_metric){row->event.name, "events", row->event.scale, row->ctr};
         if (!row->is_multi || !tl_smpm_exports(&m->config))
             continue;
@@ -289,6 +292,53 @@ static tl_status add_tenants(tl_chip_monitor *m, tl_error *err) {
     return status == TL_OK ? tl_smpm_start(m->model, TL_SMPM_SHARED, 0, 0, err) : status;
 }
 
+// ---- The secure controller.
+
+static bool is_idle(const tl_chip_monitor *m) {
+    bool is_used = false;
+    for (uint32_t p = 0; p < m->plan.n_partitions; p++)
+        is_used |= m->vm_of[p] != TL_MONITOR_NONE;
+    return !is_used;
+}
+
+static void set_vm(tl_chip_monitor *m, uint32_t partition, uint32_t vm) {
+    const uint64_t now = tl_smpm_now(m->model);
+    m->idle_cycles += is_idle(m) ? now - m->idle_from : 0;
+    m->idle_from = now;
+    m->vm_of[partition] = vm;
+}
+
+static void tell_idle(void *ctx, uint64_t *ret_idle_cycles, uint32_t *ret_n_partitions) {
+    const tl_chip_monitor *m = ctx;
+    *ret_idle_cycles = m->idle_cycles + (is_idle(m) ? tl_smpm_now(m->model) - m->idle_from : 0);
+    *ret_n_partitions = 0;
+    for (uint32_t p = 0; p < m->plan.n_partitions; p++)
+        *ret_n_partitions += m->vm_of[p] != TL_MONITOR_NONE;
+}
+
+static uint32_t partition_of(void *ctx, uint32_t vm) {
+    const tl_chip_monitor *m = ctx;
+    for (uint32_t p = 0; p < m->plan.n_partitions; p++)
+        if (m->vm_of[p] == vm && !m->is_switching[p])
+            return p;
+    return TL_MONITOR_NONE;
+}
+
+static tl_status add_service(tl_chip_monitor *m, tl_arena *arena, tl_error *err) {
+    for (uint32_t p = 0; p < TL_SMPM_MAX_PARTITIONS; p++)
+        m->vm_of[p] = TL_MONITOR_NONE;
+    const tl_smpm_service_plan plan = {.model = m->model,
+                                       .config = &m->config,
+                                       .chip = &m->plan,
+                                       .list = m->list,
+                                       .n_list_words = m->n_list_words,
+                                       .n_ulcs = m->layout.n_ulcs,
+                                       .ctx = m,
+                                       .idle = tell_idle,
+                                       .partition_of = partition_of};
+    return tl_smpm_service_new(&plan, arena, &m->service, err);
+}
+
 static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_monitor **ret_monitor, tl_error *err) {
     tl_chip_monitor *m = tl_arena_alloc(arena, sizeof *m);
     if (!m)
@@ -312,6 +362,8 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
     if (status == TL_OK && !m->copy)
         status = no_memory(err);
     if (status == TL_OK)
+        status = add_service(m, arena, err);
+    if (status == TL_OK)
         *ret_monitor = m;
     return status;
 }
@@ -321,6 +373,7 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
 static uint32_t ctx_of(uint32_t context) { return context == TL_MONITOR_NONE ? TL_SMPM_NO_CTX : context; }
 
 static tl_status start(tl_chip_monitor *m, uint32_t partition, uint32_t vm, uint32_t context, tl_error *err) {
+    set_vm(m, partition, vm);
     return tl_smpm_start(m->model, partition, vm, ctx_of(context), err);
 }
 
@@ -369,6 +422,7 @@ static void note_ends(tl_chip_monitor *m) {
         if (done.step != TL_SMPM_IDLE)
             continue;
         m->is_switching[p] = false;
+        set_vm(m, p, m->requests[p].vm);
         m->last[p] = (tl_monitor_switch){.n_done = done.n_done,
                                          .begin_cycle = m->requests[p].halted,
                                          .end_cycle = done.at[TL_SMPM_CS13] + 1,
@@ -478,6 +532,26 @@ static const uint64_t *list_of(const tl_chip_monitor *m, uint32_t *ret_n_words) 
     return m->list;
 }
 
+// ---- Clients.
+
+tl_smpm_service *tl_smpm_chip_service(tl_chip_monitor *m) { return m->service; }
+
+static uint64_t window_bytes(const tl_chip_monitor *m) { return tl_smpm_service_bytes(m->service); }
+static void present(tl_chip_monitor *m, uint64_t cycle) { tl_smpm_run(m->model, cycle); }
+static bool load(tl_chip_monitor *m, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value) {
+    return tl_smpm_service_load(m->service, client, offset, size_bytes, ret_value);
+}
+static bool store(tl_chip_monitor *m, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t value) {
+    return tl_smpm_service_store(m->service, client, offset, size_bytes, value);
+}
+static uint64_t n_refused(const tl_chip_monitor *m) { return tl_smpm_service_mcu(m->service)->audit.n_entries; }
+
+static void oob_answer(tl_chip_monitor *m, const uint8_t *message, uint8_t *ret_answer) {
+    _Static_assert((int)TL_SMPM_OOB_MESSAGE_BYTES == (int)TL_MONITOR_MESSAGE_BYTES, "one message of the wire");
+    tl_smpm_oob_answer(tl_smpm_service_mailbox(m->service), message, ret_answer);
+}
+static void oob_hang_up(tl_chip_monitor *m) { tl_smpm_mailbox_hang_up(tl_smpm_service_mailbox(m->service)); }
+
 const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .compatible = "tally,smpm-blocks",
     .create = create,
@@ -496,4 +570,11 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .read = read_block,
     .words = words_of,
     .list = list_of,
+    .window_bytes = window_bytes,
+    .present = present,
+    .load = load,
+    .store = store,
+    .n_refused = n_refused,
+    .oob_answer = oob_answer,
+    .oob_hang_up = oob_hang_up,
 };

@@ -68,6 +68,15 @@ static void end_session(tl_smpm_mailbox *mailbox) {
     tl_wipe(mailbox->key, sizeof mailbox->key);
 }
 
+void tl_smpm_mailbox_hang_up(tl_smpm_mailbox *mailbox) {
+    end_session(mailbox);
+    tl_wipe(mailbox->latch, sizeof mailbox->latch);
+    mailbox->has_latch = false;
+    mailbox->scope = mailbox->cmd = mailbox->data_in = mailbox->data_out = mailbox->ext_out = 0;
+    mailbox->idle_at_latch = mailbox->total_at_latch = mailbox->idle_sample = mailbox->total_sample = 0;
+    memset(mailbox->auth, 0, sizeof mailbox->auth);
+}
+
 static void audit(tl_smpm_mailbox *mailbox, uint64_t now, tl_smpm_cause cause, tl_smpm_object object) {
     tl_smpm_audit_add(&mailbox->mcu->audit, &(tl_smpm_audit_entry){.t_cycle = now,
                                                                    .cause = cause,

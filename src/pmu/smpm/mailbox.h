@@ -84,6 +84,8 @@ typedef struct tl_smpm_mailbox {
 } tl_smpm_mailbox;
 
 void tl_smpm_mailbox_init(tl_smpm_mailbox *mailbox, tl_smpm_mcu *mcu);
+// The client has gone: session, latch and registers are as after init. Wrong codes are remembered.
+void tl_smpm_mailbox_hang_up(tl_smpm_mailbox *mailbox);
 // Any offset and value. False: no register is there; a read then leaves *ret_value alone.
 bool tl_smpm_mailbox_write(tl_smpm_mailbox *mailbox, uint32_t offset, uint32_t value);
 bool tl_smpm_mailbox_read(const tl_smpm_mailbox *mailbox, uint32_t offset, uint32_t *ret_value);
