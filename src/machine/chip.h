@@ -71,6 +71,9 @@ typedef struct tl_chip_runner {
                                            tl_error *err);
     // A partition may run up to there, beyond the `until` of tl_chip_run. NULL: it does not.
     uint64_t (*horizon)(void *ctx, uint32_t partition);
+    // A burst of a tag began at `cycle`, and totals hold it. Cycles do not decrease. NULL: nobody
+    // listens.
+    void (*moved)(void *ctx, uint64_t cycle, uint32_t tag);
 } tl_chip_runner;
 
 enum { TL_CHIP_NO_TAG = UINT32_MAX };
