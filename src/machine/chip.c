@@ -185,6 +185,8 @@ static bool move_burst(tl_chip *chip, uint32_t partition, uint64_t begin, uint64
         chip->lates[tag].n_bursts += 1;
         chip->lates[tag].n_bytes += n_bytes;
     }
+    if (chip->plan.runner.moved)
+        chip->plan.runner.moved(chip->plan.runner.ctx, begin, tag);
     j->n_left -= n_bytes;
     p->n_bursts--;
     p->free_cycle = end;

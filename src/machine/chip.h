@@ -76,6 +76,9 @@ typedef struct tl_chip_runner {
     // Everybody has done everything before `cycle`, so the read of the partition can be answered.
     // NULL: there are no such reads.
     TL_MUST_CHECK tl_status (*answer)(void *ctx, uint32_t partition, uint64_t cycle, tl_error *err);
+    // A burst of a tag began at `cycle`, and totals hold it. Cycles do not decrease. NULL: nobody
+    // listens.
+    void (*moved)(void *ctx, uint64_t cycle, uint32_t tag);
 } tl_chip_runner;
 
 enum { TL_CHIP_NO_TAG = UINT32_MAX };

@@ -22,8 +22,7 @@ static uint64_t cycle(void *ctx, uint32_t hart) {
 // Idle time is remembered back to the last stretch of it, which is farther than harts are apart.
 static uint64_t cycle_in(void *ctx, uint32_t hart, uint64_t now) {
     const tl_hart *h = hart_of(ctx, hart);
-    bool has_work = h->is_privileged ? !h->is_waiting : h->client != NULL;
-    if (now >= h->now && !has_work)
+    if (now >= h->now && !tl_hart_has_work(h))
         return h->now - h->idle_cycles;
     if (now >= h->idle_end)
         return now - h->idle_cycles;

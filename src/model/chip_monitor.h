@@ -27,8 +27,8 @@ typedef struct tl_monitor_host {
     void *ctx;
     // Totals of a partition, exact for the cells of one hart and for those of no hart. The
     // partition has reached the cycle for which the monitor asks. Borrowed until the next call.
-    tl_monitor_totals (*partition)(void *ctx, uint32_t partition, uint32_t hart);
-    // Totals of the shared units: of one tag, and of all (TL_MONITOR_NONE).
+    tl_monitor_totals (*partition)(void *ctx, uint32_t partition, uint32_t hart, uint64_t cycle);
+    // Totals of the shared units now: of one tag, and of all (TL_MONITOR_NONE).
     const uint64_t *(*shared)(void *ctx, uint32_t tag);
 } tl_monitor_host;
 
@@ -130,12 +130,20 @@ typedef struct tl_chip_monitor_type {
     // The chip has reached `cycle`, which is at most `next`. Does what happens before it, and in it
     // if it is `next`.
     TL_MUST_CHECK tl_status (*reach)(tl_chip_monitor *monitor, uint64_t cycle, tl_error *err);
+    // Totals of the shared units have grown at `cycle`, by traffic of a tag. Cycles do not decrease,
+    // and none is before the last `reach`.
+    void (*moved)(tl_chip_monitor *monitor, uint64_t cycle, uint32_t tag);
+    // Promises that nobody calls `read` before `until`; UINT64_MAX: not before a later promise. Blocks
+    // and switches are as without it, at less cost. A smaller `until` ends a promise; blocks are
+    // then right `lag` cycles after the last `reach`.
+    void (*unseen)(tl_chip_monitor *monitor, uint64_t until);
+    uint64_t (*lag)(const tl_chip_monitor *monitor);
     // true from halt to the end of the switch.
     bool (*is_switching)(const tl_chip_monitor *monitor, uint32_t partition);
     void (*last_switch)(const tl_chip_monitor *monitor, uint32_t partition, tl_monitor_switch *ret_switch);
     // Everything has stopped. Returns the cycle at which all blocks are complete, if `next` and
     // `reach` go on up to there. A block may be within a commit then (is_writing).
-    uint64_t (*completes)(const tl_chip_monitor *monitor);
+    uint64_t (*completes)(tl_chip_monitor *monitor);
     bool (*is_writing)(const tl_chip_monitor *monitor); // some block
 
     // Rows of tl_monitor_event.

@@ -458,6 +458,9 @@ void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit);
 // Returns interrupts that are pending and enabled, in any mode. Each of them ends WFI.
 static inline uint64_t tl_hart_pending(const tl_hart *h) { return (h->irqs_pending | h->irq_lines) & h->irqs_enabled; }
 
+// It runs something, or waits for something that it has asked for.
+static inline bool tl_hart_has_work(const tl_hart *h) { return h->is_privileged ? !h->is_waiting : h->client != NULL; }
+
 // The hart has nothing to run until this cycle. A cycle that h->now has reached changes nothing.
 static inline void tl_hart_idle_until(tl_hart *h, uint64_t cycle) {
     if (cycle <= h->now)

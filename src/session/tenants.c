@@ -115,6 +115,7 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
         case TL_OS_TRANSFER: {
             bool is_read = report.n_bytes[0] > 0;
             p->hart = report.break_hart;
+            p->waits_from = report.cycle;
             p->write_bytes = is_read ? report.n_bytes[1] : 0;
             *ret_event = (tl_chip_event){.kind = TL_CHIP_SUBMIT,
                                          .cycle = report.cycle,
@@ -153,6 +154,7 @@ static tl_status answer_partition(void *ctx, uint32_t partition, uint64_t cycle,
 
 static void resume_partition(void *ctx, uint32_t partition, uint64_t cycle) {
     tl_tenants_part *p = &((tl_tenants *)ctx)->parts[partition];
+    p->waits_from = p->write_bytes > 0 ? cycle : UINT64_MAX;
     tl_tenants_vm *v = p->vms[p->running];
     v->guest->wait(v, p->hart, cycle);
 }
@@ -210,7 +212,7 @@ void tl_tenants_warn(void *ctx, const char *sentence) {
 bool tl_tenants_wants_stop(void *ctx) {
     tl_tenants *t = ((tl_tenants_vm *)ctx)->tenants;
     tl_tenants_oob_poll(t);
-    t->must_stop = t->must_stop || (t->options.wants_stop && t->options.wants_stop(t->options.ctx));
+    t->must_stop = t->must_stop || (!t->is_settling && t->options.wants_stop && t->options.wants_stop(t->options.ctx));
     return t->must_stop;
 }
 
@@ -268,7 +270,8 @@ static tl_status new_chip(tl_tenants *t, tl_error *err) {
                                .profile = t->plan.profile,
                                .n_partitions = t->config.n_partitions,
                                .n_tags = t->n_accounts,
-                               .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon, answer_partition}};
+                               .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon, answer_partition,
+                                          tl_tenants_moved}};
     tl_status status = tl_chip_new(&plan, &t->chip, err);
     for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++)
         tl_chip_begin(t->chip, i, t->parts[i].account);
@@ -347,6 +350,7 @@ static tl_status build(tl_tenants *t, tl_error *err) {
     for (uint32_t i = 0; i < t->config.n_partitions; i++) {
         tl_tenants_part *p = &t->parts[i];
         p->turn_end = p->n_vms > 1 ? p->vms[0]->plan->quantum_cycles : UINT64_MAX;
+        p->waits_from = UINT64_MAX;
     }
     status = new_accounts(t, err);
     if (status == TL_OK)
@@ -460,6 +464,8 @@ tl_status tl_tenants_run(tl_tenants *t, tl_run_state *ret_state, tl_error *err) 
     }
     if (t->must_stop) {
         t->must_stop = false;
+        for (uint32_t i = 0; i < t->config.n_partitions; i++) // counts may be asked for now
+            tl_tenants_charge(t, i, tl_machine_now_cycles(t->parts[i].machine));
         *ret_state = TL_RUN_GOING;
         return TL_OK;
     }

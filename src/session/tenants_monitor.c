@@ -19,12 +19,18 @@ enum { WRITING_CYCLES = 100 }; // between two looks at a block that is being wri
 
 // ---- What the monitor asks.
 
-static tl_monitor_totals partition_totals(void *ctx, uint32_t partition, uint32_t hart) {
+static tl_monitor_totals partition_totals(void *ctx, uint32_t partition, uint32_t hart, uint64_t cycle) {
     tl_tenants_part *p = &((tl_tenants *)ctx)->parts[partition];
     if (p->is_gated)
         return (tl_monitor_totals){.tally = p->charged, .gated = p->gated};
-    if (hart < p->machine->n_harts)
-        p->machine->engine->sync(p->machine->harts[hart]);
+    if (hart < p->machine->n_harts) {
+        tl_hart *h = p->machine->harts[hart];
+        // While one hart waits for its job, another may still get work after that.
+        const uint64_t idle_to = tl_lesser(cycle, p->waits_from);
+        p->machine->engine->sync(h);
+        if (!tl_hart_has_work(h) && h->now < idle_to) // its clock is moved when it gets work
+            h->tally[TL_S_HART_IDLE_CYCLE] += idle_to - h->now;
+    }
     return (tl_monitor_totals){.tally = p->machine->tally, .gated = p->gated};
 }
 
@@ -235,8 +241,16 @@ uint64_t tl_tenants_horizon(void *ctx, uint32_t partition) {
     return t->monitor ? tl_lesser(t->until, t->monitor_type->next_of(t->monitor, partition)) : 0;
 }
 
-tl_status tl_tenants_run_monitored(tl_tenants *t, uint64_t until, bool *ret_done, tl_error *err) {
+void tl_tenants_moved(void *ctx, uint64_t cycle, uint32_t tag) {
+    const tl_tenants *t = ctx;
+    if (t->monitor)
+        t->monitor_type->moved(t->monitor, cycle, tag);
+}
+
+// Runs until `until` or a stop. Nobody reads a block before.
+static tl_status run_to(tl_tenants *t, uint64_t until, bool *ret_done, tl_error *err) {
     t->until = until;
+    t->monitor_type->unseen(t->monitor, until);
     for (;;) {
         const uint64_t bound = tl_lesser(until, t->monitor_type->next(t->monitor));
         t->has_halted = false;
@@ -254,12 +268,34 @@ tl_status tl_tenants_run_monitored(tl_tenants *t, uint64_t until, bool *ret_done
     }
 }
 
+tl_status tl_tenants_run_monitored(tl_tenants *t, uint64_t until, bool *ret_done, tl_error *err) {
+    tl_status status = run_to(t, until, ret_done, err);
+    if (status != TL_OK || !t->must_stop)
+        return status;
+    // Somebody may read now: the run goes on until blocks are as they would be without the promise.
+    uint64_t reached = tl_chip_now(t->chip);
+    for (uint32_t i = 0; i < t->config.n_partitions; i++)
+        if (tl_machine_now_cycles(t->parts[i].machine) > reached)
+            reached = tl_machine_now_cycles(t->parts[i].machine);
+    t->must_stop = false;
+    t->is_settling = true;
+    status = run_to(t, tl_lesser(until, reached + t->monitor_type->lag(t->monitor)), ret_done, err);
+    t->is_settling = false;
+    t->must_stop = !*ret_done;
+    return status;
+}
+
 // ---- The end of a run.
 
 // Nothing counts any more. The monitor goes on until all has arrived in memory.
 static tl_status deliver(tl_tenants *t, tl_error *err) {
     const tl_chip_monitor_type *type = t->monitor_type;
     tl_status status = TL_OK;
+    while (status == TL_OK && type->next(t->monitor) < t->now)
+        status = reach(t, type->next(t->monitor), err);
+    if (status == TL_OK)
+        status = reach(t, t->now, err);
+    type->unseen(t->monitor, 0);
     while (status == TL_OK && switching_partitions(t) != 0)
         status = reach(t, type->next(t->monitor), err);
     uint64_t end = status == TL_OK ? type->completes(t->monitor) : 0;

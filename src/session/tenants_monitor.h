@@ -13,8 +13,9 @@ TL_MUST_CHECK tl_status tl_tenants_monitor_open(tl_tenants *tenants, tl_error *e
 TL_MUST_CHECK tl_status tl_tenants_monitor_start(tl_tenants *tenants, tl_error *err);
 // A partition stands still at `cycle` and has been charged. Its `to`, `next` and `ends` are known.
 void tl_tenants_halt(tl_tenants *tenants, uint32_t partition, uint64_t cycle);
-// tl_chip_runner.horizon.
+// tl_chip_runner.horizon and moved.
 uint64_t tl_tenants_horizon(void *tenants, uint32_t partition);
+void tl_tenants_moved(void *tenants, uint64_t cycle, uint32_t tag);
 // tl_chip_run, with the monitor.
 TL_MUST_CHECK tl_status tl_tenants_run_monitored(tl_tenants *tenants, uint64_t until, bool *ret_done, tl_error *err);
 // The run stops here: every partition is halted, and the monitor delivers what is on its way. A

@@ -46,6 +46,7 @@ typedef struct tl_tenants_part {
     uint32_t next;
     uint32_t hart;        // that submitted the job under way
     uint64_t write_bytes; // of the same call, submitted next
+    uint64_t waits_from;  // the partition waits for its job since then; UINT64_MAX: it does not
 
     // With a monitor.
     bool is_gated;   // it is within a switch, or nobody runs
@@ -99,6 +100,7 @@ struct tl_tenants {
     tl_probe shared_units; // "chip.noc" and so on
     uint64_t until;        // no partition may run further now
     bool has_halted;       // a partition came to stand still
+    bool is_settling;      // a stop waits until blocks are right
     tl_status failure;     // of the monitor at the end of a run
     tl_error why;
 };

@@ -114,7 +114,7 @@ bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
         else if (m->fifos[channel][source].n + s->n_rows_to[ccu][channel] > m->fifo_depth[channel][source])
             return false;
     }
-    for (uint32_t at = 0; at < n_sent; at++)
+    for (uint32_t at = 0; c->holds[c->active ^ 1] && at < n_sent; at++)
         add_row(m, ccu, row_of(m, ccu, at), lumps);
     for (uint32_t at = 0; lumps != dests && at < n_sent; at++)
         put(m, ccu, at, lumps);
@@ -212,14 +212,16 @@ void tl_smpm_ahead_settle(tl_smpm *m, uint32_t ccu, uint64_t cycle) {
             if (m->row_routes[m->row_first[ccu] + row_of(m, ccu, at)].dests >> channel & 1)
                 tl_smpm_rcb_take_last(m, source, channel);
     }
-    for (uint32_t at = 0; at < n; at++) {
+    for (uint32_t at = 0; c->holds[c->active ^ 1] && at < n; at++) {
         uint32_t row = tl_smpm_bank_row(m, ccu, c->active ^ 1u, row_of(m, ccu, at));
         memset(m->lanes[row], 0, sizeof *m->lanes);
         m->row_ovf[row] = 0;
     }
     c->idle_is_sent = false;
-    if (!c->is_ahead)
+    if (!c->is_ahead) {
+        c->holds[c->active ^ 1] = false;
         return;
+    }
     c->is_ahead = false;
     c->drain_at = (uint16_t)n;
     s->draining |= 1u << ccu;

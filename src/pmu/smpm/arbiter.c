@@ -13,7 +13,7 @@
 static void add_word(uint64_t *word, uint64_t units) { *word = htole64(le64toh(*word) + units); }
 
 static void add_to(tl_smpm *m, uint32_t block, tl_smpm_part part, uint32_t index, uint64_t units) {
-    if (block == TL_SMPM_NO_BLOCK_ID)
+    if (block == TL_SMPM_NO_BLOCK_ID || units == 0)
         return;
     uint64_t *words = tl_smpm_words_of(m, block);
     if (part == TL_SMPM_CTR)
@@ -112,7 +112,7 @@ static void end_commit(tl_smpm *m, uint32_t channel, uint64_t cycle) {
     }
     c->flags = 0;
     c->active_since = cycle;
-    c->is_committing = false;
+    c->is_committing = c->holds = false;
     c->commit_done = cycle + m->config.mem_cycles;
     m->core->counters.commits++;
     if (m->plan.observer.commit)
@@ -247,9 +247,9 @@ static void add_many(tl_smpm *m, uint32_t channel, uint32_t end) {
             add(m, channel, TL_SMPM_NEVER); // no cycle is seen before the last
         return;
     }
-    if (channel == 0 || channel == m->channel_d)
+    if (c->holds && (channel == 0 || channel == m->channel_d))
         add_parts(m, channel, end);
-    else
+    else if (c->holds)
         add_pairs(m, channel, end);
     m->core->counters.adds += end - c->adds_done;
     c->adds_done = end;

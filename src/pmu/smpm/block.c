@@ -119,6 +119,7 @@ void tl_smpm_block_add(uint64_t *words, tl_smpm_part part, uint32_t index, uint6
         store(&words[LATE_WORD], load(&words[LATE_WORD]) + units);
 }
 
+void tl_smpm_block_pass(uint64_t *words, uint64_t n_commits) { store(&words[GEN_WORD], load(&words[GEN_WORD]) + 2 * n_commits); }
 void tl_smpm_block_add_active(uint64_t *words, uint64_t cycles) { store(&words[ACTIVE_WORD], load(&words[ACTIVE_WORD]) + cycles); }
 
 void tl_smpm_block_set_flags(uint64_t *words, uint32_t flags) { store(&words[SIZE_WORD], load(&words[SIZE_WORD]) | (uint64_t)flags << 32); }

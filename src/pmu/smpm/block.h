@@ -95,6 +95,8 @@ void tl_smpm_block_end(uint64_t *words, uint64_t t_commit);
 // Within a commit: adds modulo 2^64. An add to TL_SMPM_LATE adds to the header's late as well.
 // The part must be in the set and index < n.
 void tl_smpm_block_add(uint64_t *words, tl_smpm_part part, uint32_t index, uint64_t units);
+// As many commits that add nothing, but for their time stamps.
+void tl_smpm_block_pass(uint64_t *words, uint64_t n_commits);
 void tl_smpm_block_add_active(uint64_t *words, uint64_t cycles);
 void tl_smpm_block_set_flags(uint64_t *words, uint32_t flags); // sticky: ORs
 // Says that a metric is routed to this block, or no longer. Without BITMAP it clears or sets the

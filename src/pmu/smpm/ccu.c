@@ -29,6 +29,7 @@ void tl_smpm_ccu_clear(tl_smpm *m, uint32_t ccu) {
     memset(m->lanes[first], 0, n * sizeof *m->lanes);
     memset(&m->row_ovf[first], 0, n);
     memset(m->core->ccus[ccu].is_lossy, 0, sizeof m->core->ccus[ccu].is_lossy);
+    memset(m->core->ccus[ccu].holds, 0, sizeof m->core->ccus[ccu].holds);
     if (m->lane_tenants)
         memset(m->lane_tenants[first], 0, n * sizeof *m->lane_tenants);
 }
@@ -40,8 +41,11 @@ static void add_lane(tl_smpm *m, tl_smpm_collector *c, uint32_t at, uint32_t lan
         m->row_ovf[at] = 1;
     }
     m->lanes[at][lane] = (uint32_t)sum;
-    if (TL_UNLIKELY(sum >= m->thr) && !c->is_paused)
+    c->holds[c->active] = true;
+    if (TL_UNLIKELY(sum >= m->thr) && !c->is_paused) {
         c->wants_plain = true;
+        c->pulse_is_unseen = false;
+    }
 }
 
 void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *values) {
@@ -74,6 +78,7 @@ void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *val
     }
     for (uint32_t i = 0; frame->has_ovf && i < tl_smpm_ctr_rows(&m->config); i++)
         m->row_ovf[row + i] = 1;
+    c->holds[c->active] |= frame->has_ovf;
     row = tl_smpm_bank_row(m, ulc->ccu, c->active, ulc->first_residue_row);
     const uint32_t n_residues =
         frame->is_final && m->exports ? (uint32_t)tl_lesser(m->config.mb_inputs, m->layout.types[ulc->type].n_multi) : 0;
@@ -90,7 +95,8 @@ void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *val
 
 static void swap(tl_smpm *m, uint32_t ccu, uint32_t scope, bool is_flush) {
     tl_smpm_collector *c = &m->core->ccus[ccu];
-    assert(!m->windows || tl_smpm_fast_has_read(m, ccu));
+    assert(!m->windows || c->pulse_is_unseen || tl_smpm_fast_has_read(m, ccu));
+    c->pulse_is_unseen = false;
     tl_smpm_ahead_settle(m, ccu, m->core->now); // the bank that becomes active is clear
     c->active ^= 1;
     c->seq++;
@@ -114,6 +120,8 @@ static bool must_wait(const tl_smpm *m, uint32_t ccu) {
 // One pending bit for each kind, served in this order when no drain runs.
 static void serve(tl_smpm *m, uint32_t ccu) {
     tl_smpm_collector *c = &m->core->ccus[ccu];
+    if (!c->wants_plain)
+        c->pulse_is_unseen = false;
     if (c->wants_plain) {
         c->wants_plain = false;
         swap(m, ccu, TL_SMPM_SHARED, false);
@@ -168,6 +176,7 @@ static void fold_back(tl_smpm *m, tl_smpm_collector *c, uint32_t from, uint32_t 
             m->lane_tenants[to][lane] |= m->lane_tenants[from][lane];
     }
     m->row_ovf[to] |= m->row_ovf[from];
+    c->holds[c->active] |= m->row_ovf[to] != 0;
 }
 
 tl_smpm_record tl_smpm_ccu_record(const tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t at) {
@@ -227,7 +236,7 @@ static void drain(tl_smpm *m, uint32_t ccu) {
         return;
     uint32_t idle = c->active ^ 1u;
     m->core->counters.lossy_epochs += c->is_lossy[idle];
-    c->is_lossy[idle] = false;
+    c->is_lossy[idle] = c->holds[idle] = false;
     c->is_draining = c->drain_is_flush;
 }
 

@@ -102,6 +102,8 @@ void tl_smpm_channel_add_row(tl_smpm *m, uint32_t channel, const tl_smpm_row *in
     uint64_t *accs = &m->accs[m->acc_first[channel] + tl_smpm_row_index(m, info)];
     const uint32_t part = part_of(m, channel, route);
     for (uint32_t lane = 0; lane < info->n; lane++)
+        m->core->channels[channel].holds |= lanes[lane] != 0;
+    for (uint32_t lane = 0; lane < info->n; lane++)
         accs[lane] += sign * lanes[lane];
     for (uint32_t lane = 0; part && lane < info->n; lane++)
         accs[part + lane] += sign * lanes[lane];

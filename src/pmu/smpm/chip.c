@@ -5,6 +5,10 @@
 // ULC of a shared unit hears the totals of one tag. A context that finds no free filter is heard by
 // the ULC of the rest, and its shared metrics are unavailable.
 //
+// A tap of a shared unit is settled at each burst that it hears. Its totals are therefore those of
+// any cycle, whenever somebody reads them. Bursts of the last cycles are kept, because the model may
+// ask for a past cycle.
+//
 // CS1: harts stand still, but taps may still have something to show. The request for a switch comes
 // when they have shown it, so that nothing of a context is left for the next.
 #include <assert.h>
@@ -25,6 +29,17 @@ typedef struct request {
     uint32_t vm, ctx;
 } request;
 
+// Bursts that moved, in a ring. A ULC of a shared unit has heard all before its own mark.
+typedef struct arrivals {
+    uint32_t room, n_cells;
+    uint64_t n;                 // so far
+    uint64_t *cycles, *growths; // [room], [room][n_cells]
+    uint32_t *tags;             // [room]
+    uint64_t *last;             // [n_cells] totals after the latest
+    uint64_t n_heard[TL_SMPM_MAX_ULCS];
+    uint64_t *totals; // that a tap has heard; as `taps`
+} arrivals;
+
 typedef struct metric {
     tl_monitor_event event;
     uint8_t type;
@@ -38,6 +53,7 @@ struct tl_chip_monitor {
     tl_smpm_layout layout;
     tl_smpm *model;
     tl_smpm_tap *taps;
+    arrivals arrivals;
     // tenant_of: whose traffic a filtered ULC counts; TL_MONITOR_NONE: nobody's.
     uint32_t tenant_of[TL_SMPM_MAX_ULCS];
     request requests[TL_SMPM_MAX_PARTITIONS];
@@ -69,25 +85,60 @@ static uint64_t sum_of(const tl_smpm_tap *tap, const uint64_t *plus, const uint6
 }
 
 // Totals of a partition as one of its ULCs hears them.
-static tl_monitor_totals own_totals(const tl_chip_monitor *m, uint32_t ulc) {
+static tl_monitor_totals own_totals(const tl_chip_monitor *m, uint32_t ulc, uint64_t cycle) {
     const tl_smpm_unit *unit = &m->layout.units[m->layout.ulcs[ulc].unit];
-    return m->plan.host.partition(m->plan.host.ctx, unit->chip_partition, unit->type == 0 ? unit->instance : NO_HART);
-}
-
-static uint64_t tagged_total(const tl_chip_monitor *m, uint32_t tag, const tl_smpm_tap *tap) {
-    return sum_of(tap, m->plan.host.shared(m->plan.host.ctx, tag), NULL);
+    return m->plan.host.partition(m->plan.host.ctx, unit->chip_partition, unit->type == 0 ? unit->instance : NO_HART, cycle);
 }
 
 static uint32_t n_heard(const tl_chip_monitor *m) { return m->plan.n_tenants < m->config.filters ? m->plan.n_tenants : m->config.filters; }
 
-static uint64_t shared_total(const tl_chip_monitor *m, uint32_t ulc, const tl_smpm_tap *tap) {
+static bool hears_tag(const tl_chip_monitor *m, uint32_t ulc, uint32_t tag) {
     const uint32_t kind = m->layout.ulcs[ulc].filter.kind, tenant = m->tenant_of[ulc];
     if (kind == TL_SMPM_FILTER_MATCH || kind == TL_SMPM_FILTER_FREE)
-        return tenant == TL_MONITOR_NONE ? 0 : tagged_total(m, m->plan.tenants[tenant].tag, tap);
-    uint64_t sum = tagged_total(m, TL_MONITOR_NONE, tap);
+        return tenant != TL_MONITOR_NONE && m->plan.tenants[tenant].tag == tag;
     for (uint32_t i = 0; kind == TL_SMPM_FILTER_REST && i < n_heard(m); i++)
-        sum -= tagged_total(m, m->plan.tenants[i].tag, tap);
-    return sum;
+        if (m->plan.tenants[i].tag == tag)
+            return false;
+    return true;
+}
+
+static void hear(tl_chip_monitor *m, uint32_t ulc, uint64_t number) {
+    const arrivals *a = &m->arrivals;
+    const tl_smpm_unit_type *type = &m->layout.types[m->layout.ulcs[ulc].type];
+    const uint64_t at = number % a->room, *growth = a->growths + at * a->n_cells;
+    if (!hears_tag(m, ulc, a->tags[at]))
+        return;
+    for (uint32_t i = 0; i < type->n_bits + type->n_multi; i++) {
+        const bool is_multi = i >= type->n_bits;
+        const size_t place = (size_t)ulc * TL_SMPM_TAPS_OF_ULC + (is_multi ? TL_SMPM_MAX_CTRS + i - type->n_bits : i);
+        const uint64_t more = sum_of(&m->taps[place], growth, NULL);
+        if (more == 0)
+            continue;
+        (void)tl_smpm_tap_show(&m->taps[place], a->totals[place], a->cycles[at], is_multi ? m->config.mb_max : 1);
+        a->totals[place] += more;
+    }
+}
+
+// A ULC of a shared unit hears all that moved before a cycle.
+static void hear_until(tl_chip_monitor *m, uint32_t ulc, uint64_t cycle) {
+    arrivals *a = &m->arrivals;
+    while (a->n_heard[ulc] < a->n && a->cycles[a->n_heard[ulc] % a->room] < cycle)
+        hear(m, ulc, a->n_heard[ulc]++);
+}
+
+static void moved(tl_chip_monitor *m, uint64_t cycle, uint32_t tag) {
+    arrivals *a = &m->arrivals;
+    const uint64_t *totals = m->plan.host.shared(m->plan.host.ctx, TL_MONITOR_NONE), at = a->n % a->room;
+    for (uint32_t ulc = 0; a->n >= a->room && ulc < m->layout.n_ulcs; ulc++)
+        if (is_shared(m, ulc) && a->n_heard[ulc] <= a->n - a->room)
+            hear(m, ulc, a->n_heard[ulc]++);
+    a->cycles[at] = cycle;
+    a->tags[at] = tag;
+    for (uint32_t i = 0; i < a->n_cells; i++) {
+        a->growths[at * a->n_cells + i] = totals[i] - a->last[i];
+        a->last[i] = totals[i];
+    }
+    a->n++;
 }
 
 // A walk over the inputs of ULCs.
@@ -95,31 +146,35 @@ typedef struct visitor {
     uint64_t cycle;
     tl_smpm_totals *totals; // NULL: only latest
     uint64_t latest;        // cycle at which all is shown
-    uint32_t mb_max;
+    bool is_free;           // no window is read, so totals may grow by more than windows hold
 } visitor;
 
 static void visit_input(visitor *v, tl_smpm_tap *tap, uint64_t total, uint32_t step, uint64_t *ret_shown) {
     if (v->totals) {
-        *ret_shown = tl_smpm_tap_show(tap, total, v->cycle, step);
+        *ret_shown = v->is_free ? tl_smpm_tap_show_free(tap, total, v->cycle, step) : tl_smpm_tap_show(tap, total, v->cycle, step);
         return;
     }
-    const uint64_t at = tl_smpm_tap_shows_at(tap, total, step);
+    const uint64_t at = v->is_free ? (total + step - 1) / step : tl_smpm_tap_shows_at(tap, total, step);
     v->latest = at > v->latest ? at : v->latest;
 }
 
-static void visit(const tl_chip_monitor *m, uint32_t ulc, visitor *v) {
+static void visit(tl_chip_monitor *m, uint32_t ulc, visitor *v) {
     const tl_smpm_unit_type *type = &m->layout.types[m->layout.ulcs[ulc].type];
     tl_smpm_tap *taps = m->taps + (size_t)ulc * TL_SMPM_TAPS_OF_ULC;
+    const uint64_t *heard = m->arrivals.totals + (size_t)ulc * TL_SMPM_TAPS_OF_ULC;
     const bool of_chip = is_shared(m, ulc);
-    const tl_monitor_totals own = of_chip ? (tl_monitor_totals){0} : own_totals(m, ulc);
+    const tl_monitor_totals own = of_chip ? (tl_monitor_totals){0} : own_totals(m, ulc, v->cycle);
     uint64_t unused;
+    v->is_free = !of_chip && !tl_smpm_reads_windows(m->model);
+    if (of_chip)
+        hear_until(m, ulc, v->totals ? v->cycle : UINT64_MAX);
     for (uint32_t i = 0; i < type->n_bits; i++) {
-        const uint64_t total = of_chip ? shared_total(m, ulc, &taps[i]) : sum_of(&taps[i], own.tally, own.gated);
+        const uint64_t total = of_chip ? heard[i] : sum_of(&taps[i], own.tally, own.gated);
         visit_input(v, &taps[i], total, 1, v->totals ? &v->totals->bits[i] : &unused);
     }
     for (uint32_t i = 0; i < type->n_multi; i++) {
         tl_smpm_tap *tap = &taps[TL_SMPM_MAX_CTRS + i];
-        const uint64_t total = of_chip ? shared_total(m, ulc, tap) : sum_of(tap, own.tally, own.gated);
+        const uint64_t total = of_chip ? heard[TL_SMPM_MAX_CTRS + i] : sum_of(tap, own.tally, own.gated);
         visit_input(v, tap, total, m->config.mb_max, v->totals ? &v->totals->sums[i] : &unused);
     }
 }
@@ -131,7 +186,7 @@ static void totals(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_
 }
 
 // The first cycle before which all ULCs of a partition, or the shared ones, show their totals.
-static uint64_t shows_at(const tl_chip_monitor *m, uint32_t partition) {
+static uint64_t shows_at(tl_chip_monitor *m, uint32_t partition) {
     visitor v = {0};
     for (uint32_t ulc = 0; ulc < m->layout.n_ulcs; ulc++)
         if (m->layout.ulcs[ulc].partition == partition && m->layout.ulcs[ulc].filter.kind != TL_SMPM_FILTER_FREE)
@@ -213,6 +268,19 @@ static tl_status attach_taps(tl_chip_monitor *m, tl_arena *arena, tl_error *err)
             status = attach_tap(m, u, &tl_smpm_events[type->multi[i]], &taps[TL_SMPM_MAX_CTRS + i], arena, err);
     }
     return status;
+}
+
+static tl_status new_arrivals(tl_chip_monitor *m, tl_arena *arena, tl_error *err) {
+    arrivals *a = &m->arrivals;
+    // A burst a cycle at most, as long as the model may ask late.
+    a->room = 2 * (m->config.ulc_period + tl_smpm_frame_cycles(&m->config, false)) + 1;
+    a->n_cells = m->plan.shared_units->n_cells;
+    a->cycles = tl_arena_alloc(arena, a->room * sizeof *a->cycles);
+    a->tags = tl_arena_alloc(arena, a->room * sizeof *a->tags);
+    a->growths = tl_arena_alloc(arena, (size_t)a->room * a->n_cells * sizeof *a->growths);
+    a->last = tl_arena_alloc(arena, a->n_cells * sizeof *a->last);
+    a->totals = tl_arena_alloc(arena, (size_t)m->layout.n_ulcs * TL_SMPM_TAPS_OF_ULC * sizeof *a->totals);
+    return a->cycles && a->tags && a->growths && a->last && a->totals ? TL_OK : no_memory(err);
 }
 
 static void add_metric(tl_chip_monitor *m, uint32_t type_index, bool is_multi, uint32_t input) {
@@ -348,6 +416,8 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
     if (status == TL_OK)
         status = attach_taps(m, arena, err);
     if (status == TL_OK)
+        status = new_arrivals(m, arena, err);
+    if (status == TL_OK)
         status = add_metrics(m, arena, err);
     if (status == TL_OK)
         status = make_list(m, arena, err);
@@ -441,11 +511,14 @@ static tl_status reach(tl_chip_monitor *m, uint64_t cycle, tl_error *err) {
     return TL_OK;
 }
 
+static void unseen(tl_chip_monitor *m, uint64_t until) { tl_smpm_unseen(m->model, until); }
+static uint64_t lag(const tl_chip_monitor *m) { return tl_smpm_lag(m->model); }
+
 static bool is_switching(const tl_chip_monitor *m, uint32_t partition) { return m->is_switching[partition]; }
 static void last_switch(const tl_chip_monitor *m, uint32_t partition, tl_monitor_switch *ret_switch) { *ret_switch = m->last[partition]; }
 
 // Shared units are never stopped, so the last of their values leave with periodic triggers.
-static uint64_t completes(const tl_chip_monitor *m) {
+static uint64_t completes(tl_chip_monitor *m) {
     const uint64_t shown = shows_at(m, TL_SMPM_SHARED), now = tl_smpm_now(m->model);
     const uint64_t drain = tl_smpm_layout_bounds(&m->config, &m->layout).drain_max;
     return (shown > now ? shown : now) + N_COMMIT_PERIODS * (uint64_t)m->config.tb_period + 2 * drain;
@@ -560,6 +633,9 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .next = next,
     .next_of = next_of,
     .reach = reach,
+    .moved = moved,
+    .unseen = unseen,
+    .lag = lag,
     .is_switching = is_switching,
     .last_switch = last_switch,
     .completes = completes,

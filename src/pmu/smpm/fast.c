@@ -5,6 +5,10 @@
 // period, requests by their lead, flushes of the shared CCUs by their slots, final frames because a
 // switch waits for them. Where that fails (observers of frames, THR within reach, windows that may
 // overflow, zero frames, faults) every snapshot is read.
+//
+// Commits add up likewise. While nobody looks at blocks, no total is read for a periodic trigger,
+// and the next read covers it. Shared units are then read late: a switch asks for a snapshot that
+// was taken before the switch began.
 #include <assert.h>
 
 #include "pmu/smpm/state.h"
@@ -24,14 +28,6 @@ static uint64_t snap_after(const tl_smpm *m, const tl_smpm_window *w, uint64_t c
     return snap < w->end_snaps ? snap : TL_SMPM_NEVER;
 }
 
-static bool reads_all(const tl_smpm *m, uint32_t ccu) {
-    const tl_smpm_collector *c = &m->core->ccus[ccu];
-    uint32_t partition = m->layout.ccus[ccu].partition;
-    return !m->is_lazy || m->visits_all >> ccu & 1 || c->reg_at != TL_SMPM_NEVER ||
-           (c->is_draining && (c->wants_plain || (c->wants_flush && c->flush_scope == TL_SMPM_SHARED))) ||
-           (partition != TL_SMPM_SHARED && m->core->managers[partition].step == TL_SMPM_SNAPSHOT);
-}
-
 // Next snapshot to read for a swap that comes at `point` or a drain of rows later.
 static uint64_t read_for(const tl_smpm *m, const tl_smpm_window *w, uint64_t point, bool may_wait) {
     uint64_t snap = point < frame_cycles(m) ? TL_SMPM_NEVER : snap_before(m, w, point - frame_cycles(m) + 1);
@@ -43,35 +39,103 @@ static uint64_t read_for(const tl_smpm *m, const tl_smpm_window *w, uint64_t poi
     return snap > w->visited ? snap : TL_SMPM_NEVER;
 }
 
+// Triggers before it are unseen.
+static uint64_t seen_from(const tl_smpm *m) { return m->core->unseen_until > m->keep_cycles ? m->core->unseen_until - m->keep_cycles : 0; }
+
+bool tl_smpm_pulse_is_unseen(const tl_smpm *m, uint32_t source) {
+    const uint64_t ext_at = m->core->tbs[source].ext_at;
+    bool has_room = true; // for what is not read
+    for (uint32_t left = m->ccus_of[source]; left; left &= left - 1)
+        has_room = has_room && m->unread_cycles[__builtin_ctz(left)] != 0;
+    return has_room && ext_at < seen_from(m) && !(source == m->layout.n_partitions && tl_smpm_is_switching(m));
+}
+
+static bool reads_all(const tl_smpm *m, uint32_t ccu) {
+    const tl_smpm_collector *c = &m->core->ccus[ccu];
+    uint32_t partition = m->layout.ccus[ccu].partition;
+    const bool visits_all = m->visits_all >> ccu & 1 && !tl_smpm_pulse_is_unseen(m, tl_smpm_source_of(m, partition));
+    return !m->is_lazy || visits_all || c->reg_at != TL_SMPM_NEVER ||
+           (c->is_draining && (c->wants_plain || (c->wants_flush && c->flush_scope == TL_SMPM_SHARED))) ||
+           (partition != TL_SMPM_SHARED && m->core->managers[partition].step == TL_SMPM_SNAPSHOT);
+}
+
+// The next pulse of a source for which a ULC is read.
+static uint64_t pulse_to_read(const tl_smpm *m, uint32_t ccu, const tl_smpm_window *w) {
+    const uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition);
+    const uint64_t ext_at = m->core->tbs[source].ext_at, period = m->config.tb_period, limit = w->visited + m->unread_cycles[ccu];
+    if (ext_at == TL_SMPM_NEVER || !tl_smpm_pulse_is_unseen(m, source) || limit <= ext_at)
+        return ext_at;
+    const uint64_t n_unseen = (seen_from(m) - ext_at - 1) / period + 1;
+    return ext_at + tl_lesser(n_unseen, (limit - ext_at) / period) * period;
+}
+
+// Slots of a partition follow one another in a round of all partitions.
+static uint64_t slot_from(const tl_smpm *m, uint32_t partition, uint64_t cycle) {
+    const uint64_t slot = m->config.shared_slot, round = slot * m->layout.n_partitions, first = slot * partition;
+    return cycle <= first ? first : first + (cycle - first + round - 1) / round * round;
+}
+
+// Next snapshot of a shared ULC for the flushes that switches ask for: in their next slot, or in
+// the one after it.
+static uint64_t read_for_flushes(const tl_smpm *m, const tl_smpm_window *w, uint64_t first) {
+    uint64_t next = TL_SMPM_NEVER;
+    for (uint32_t p = 0; p < m->layout.n_partitions; p++) {
+        if (!tl_smpm_needs_service(m, p))
+            continue;
+        for (uint64_t slot = slot_from(m, p, m->core->now), i = 0; i < 2; i++, slot = slot_from(m, p, slot + 1)) {
+            const uint64_t snap = slot == 0 ? TL_SMPM_NEVER : read_for(m, w, slot, true);
+            next = snap < first ? next : tl_lesser(next, snap);
+        }
+    }
+    return next;
+}
+
+// The cycle may be over for a shared ULC.
 static uint64_t next_snap(const tl_smpm *m, uint32_t ccu, const tl_smpm_window *w) {
     // The first cycle that can still be read.
     uint64_t first = m->core->front > m->core->now ? m->core->front : m->core->now;
-    uint64_t after = w->visited + 1 > first ? w->visited : first - 1;
-    if (reads_all(m, ccu))
-        return snap_after(m, w, after);
-    bool is_shared = m->layout.ccus[ccu].partition == TL_SMPM_SHARED;
-    uint64_t ext_at = m->core->tbs[tl_smpm_source_of(m, m->layout.ccus[ccu].partition)].ext_at;
-    uint64_t next = ext_at == TL_SMPM_NEVER ? TL_SMPM_NEVER : read_for(m, w, ext_at, is_shared);
-    // The slot that may be served now, and two more.
-    for (uint32_t i = 0; is_shared && m->is_safe && i < 3; i++) {
-        uint64_t slot = (m->core->now / m->config.shared_slot + i) * m->config.shared_slot;
-        uint64_t snap = slot == 0 ? TL_SMPM_NEVER : read_for(m, w, slot, true);
-        next = snap < first ? next : tl_lesser(next, snap);
-    }
-    return next < first ? TL_SMPM_NEVER : next;
+    const bool is_shared = m->layout.ccus[ccu].partition == TL_SMPM_SHARED;
+    const uint64_t each = reads_all(m, ccu) ? snap_after(m, w, w->visited + 1 > first ? w->visited : first - 1) : TL_SMPM_NEVER;
+    if (each != TL_SMPM_NEVER && !is_shared)
+        return each;
+    if (is_shared)
+        first = first > m->late_cycles ? first - m->late_cycles : 0;
+    const uint64_t pulse = pulse_to_read(m, ccu, w);
+    uint64_t next = pulse == TL_SMPM_NEVER ? TL_SMPM_NEVER : read_for(m, w, pulse, is_shared);
+    next = next < first ? TL_SMPM_NEVER : next;
+    if (is_shared && m->is_lazy && m->is_safe)
+        next = tl_lesser(next, read_for_flushes(m, w, first));
+    return tl_lesser(each, next);
 }
+
+static void read(tl_smpm *m, uint32_t ulc, uint64_t cycle);
+static void deliver(tl_smpm *m, uint32_t ulc);
 
 static void plan(tl_smpm *m, uint32_t ccu, uint32_t ulc) {
     tl_smpm_window *w = &m->windows[ulc];
+    const uint64_t front = m->core->front > m->core->now ? m->core->front : m->core->now;
     m->core->fast_due = 0;
     if (!w->is_enabled || w->is_rising)
         return;
-    if (w->is_capturing) {
-        m->read_at[ulc] = w->frame_start + (uint64_t)w->n_captured * m->config.ulc_bits / m->config.ulc_lanes;
-        return;
-    }
-    m->read_at[ulc] = tl_lesser(next_snap(m, ccu, w), w->final_snap);
+    m->read_at[ulc] = w->is_capturing ? w->frame_start + (uint64_t)w->n_captured * m->config.ulc_bits / m->config.ulc_lanes
+                                      : tl_lesser(next_snap(m, ccu, w), w->final_snap);
+    if (m->read_at[ulc] < front)
+        read(m, ulc, m->read_at[ulc]);
 }
+
+void tl_smpm_unseen(tl_smpm *m, uint64_t until) {
+    tl_smpm_core *s = m->core;
+    if (!m->windows)
+        return;
+    // Units of partitions cannot be read late.
+    const uint64_t ends = s->now + m->lead_cycles + m->keep_cycles;
+    s->unseen_until = until >= s->unseen_until || s->unseen_until < ends ? until : until > ends ? until : ends;
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
+        tl_smpm_fast_plan(m, ccu);
+}
+
+bool tl_smpm_reads_windows(const tl_smpm *m) { return !m->is_lazy; }
+uint64_t tl_smpm_lag(const tl_smpm *m) { return m->windows ? m->lead_cycles + m->keep_cycles : 0; }
 
 void tl_smpm_fast_plan(tl_smpm *m, uint32_t ccu) {
     for (uint32_t line = 0; line < m->layout.ccus[ccu].n_ulcs; line++)
@@ -126,19 +190,20 @@ bool tl_smpm_fast_has_read(const tl_smpm *m, uint32_t ccu) {
     return true;
 }
 
-static uint64_t count_of(const tl_smpm *m, const tl_smpm_window *w, const tl_smpm_ctr *ctr, const tl_smpm_totals *totals) {
+static uint64_t count_of(const tl_smpm *m, const tl_smpm_window *w, const tl_smpm_ctr *ctr, uint64_t cycle, const tl_smpm_totals *totals) {
     switch (ctr->feed) {
-    case TL_SMPM_FEED_BIT: return ctr->counts_low ? m->core->now - totals->bits[ctr->input] : totals->bits[ctr->input];
+    case TL_SMPM_FEED_BIT: return ctr->counts_low ? cycle - totals->bits[ctr->input] : totals->bits[ctr->input];
     case TL_SMPM_FEED_PULSE: return (totals->sums[ctr->input] - w->cleared_sums[ctr->input]) >> m->scale_log2;
-    case TL_SMPM_FEED_NONZERO: return ctr->counts_low ? m->core->now - totals->nonzero[ctr->input] : totals->nonzero[ctr->input];
+    case TL_SMPM_FEED_NONZERO: return ctr->counts_low ? cycle - totals->nonzero[ctr->input] : totals->nonzero[ctr->input];
     default: return 0;
     }
 }
 
-static inline void capture(const tl_smpm *m, tl_smpm_window *w, const tl_smpm_unit_type *type, uint32_t i, const tl_smpm_totals *totals) {
+static inline void capture(const tl_smpm *m, tl_smpm_window *w, const tl_smpm_unit_type *type, uint32_t i, uint64_t cycle,
+                           const tl_smpm_totals *totals) {
     const tl_smpm_ctr *ctr = &type->ctrs[i];
     bool is_plain = ctr->feed == TL_SMPM_FEED_BIT && !ctr->counts_low;
-    uint64_t count = TL_LIKELY(is_plain) ? totals->bits[ctr->input] : count_of(m, w, ctr, totals), value = count - w->base[i];
+    uint64_t count = TL_LIKELY(is_plain) ? totals->bits[ctr->input] : count_of(m, w, ctr, cycle, totals), value = count - w->base[i];
     w->base[i] = count;
     if (!m->is_lazy && TL_UNLIKELY(value > m->ulc_max)) {
         w->has_ovf = m->has_flags;
@@ -170,40 +235,43 @@ static void close_frame(tl_smpm *m, uint32_t ulc, const tl_smpm_totals *totals) 
     m->read_at[ulc] = TL_SMPM_NEVER;
 }
 
-static void read(tl_smpm *m, uint32_t ulc) {
+// `cycle`: the present one, or for a shared ULC one that is over.
+static void read(tl_smpm *m, uint32_t ulc, uint64_t cycle) {
     tl_smpm_window *w = &m->windows[ulc];
     const tl_smpm_ulc *place = &m->layout.ulcs[ulc];
     const tl_smpm_unit_type *type = &m->layout.types[place->type];
     tl_smpm_totals totals; // the host writes all of it
-    m->plan.host.totals(m->plan.host.ctx, ulc, m->core->now, &totals);
+    m->plan.host.totals(m->plan.host.ctx, ulc, cycle, &totals);
     if (w->is_rising) {
         w->is_rising = false;
         for (uint32_t i = 0; i < m->config.mb_inputs; i++)
             w->cleared_sums[i] = totals.sums[i];
         for (uint32_t i = 0; i < m->config.ulc_ctrs; i++)
-            w->base[i] = count_of(m, w, &type->ctrs[i], &totals);
+            w->base[i] = count_of(m, w, &type->ctrs[i], cycle, &totals);
         plan(m, place->ccu, ulc);
         return;
     }
     if (!w->is_capturing) {
         assert(m->end_at[ulc] == TL_SMPM_NEVER);
-        w->is_final = m->core->now == w->final_snap;
+        w->is_final = cycle == w->final_snap;
         w->has_ovf = false;
-        w->frame_start = w->visited = m->core->now;
+        w->frame_start = w->visited = cycle;
         w->n_captured = 0;
         w->is_capturing = true;
     }
     bool is_atomic = !m->is_rolling || w->is_final;
     if (is_atomic && w->n_captured == 0) {
         for (uint64_t left = m->fed[place->type]; left; left &= left - 1)
-            capture(m, w, type, (uint32_t)__builtin_ctzll(left), &totals);
+            capture(m, w, type, (uint32_t)__builtin_ctzll(left), cycle, &totals);
         w->n_captured = m->config.ulc_ctrs;
     }
     while (w->n_captured < m->config.ulc_ctrs &&
-           (is_atomic || m->core->now - w->frame_start >= w->n_captured * m->config.ulc_bits / m->config.ulc_lanes))
-        capture(m, w, type, w->n_captured++, &totals);
+           (is_atomic || cycle - w->frame_start >= w->n_captured * m->config.ulc_bits / m->config.ulc_lanes))
+        capture(m, w, type, w->n_captured++, cycle, &totals);
     if (w->n_captured == m->config.ulc_ctrs)
         close_frame(m, ulc, &totals);
+    if (m->end_at[ulc] < (m->core->front > m->core->now ? m->core->front : m->core->now))
+        deliver(m, ulc);
     plan(m, place->ccu, ulc);
 }
 
@@ -227,16 +295,21 @@ void tl_smpm_fast_step(tl_smpm *m) {
         if (m->end_at[ulc] == m->core->now)
             deliver(m, ulc);
         if (m->read_at[ulc] == m->core->now)
-            read(m, ulc);
+            read(m, ulc, m->core->now);
         next = tl_lesser(next, tl_lesser(m->end_at[ulc], m->read_at[ulc]));
     }
     m->core->fast_due = next;
 }
 
-uint64_t tl_smpm_fast_next_read(const tl_smpm *m) {
+uint64_t tl_smpm_fast_next_read(const tl_smpm *m, uint32_t ccu) {
     uint64_t next = TL_SMPM_NEVER;
-    for (uint32_t ulc = 0; ulc < m->layout.n_ulcs; ulc++)
-        next = tl_lesser(next, m->read_at[ulc]);
+    const tl_smpm_ccu *its = &m->layout.ccus[ccu];
+    const bool has_pulses = m->core->tbs[tl_smpm_source_of(m, its->partition)].ext_at != TL_SMPM_NEVER;
+    for (uint32_t line = 0; line < its->n_ulcs; line++) {
+        next = tl_lesser(next, m->read_at[its->ulcs[line]]);
+        if (has_pulses) // a pulse makes plans for the next one
+            next = tl_lesser(next, pulse_to_read(m, ccu, &m->windows[its->ulcs[line]]) + 1);
+    }
     return next;
 }
 

@@ -46,6 +46,7 @@ static void want(tl_smpm *m, uint32_t partition, bool is_switch) {
             c->wants_switch = true;
         else
             c->wants_plain = true;
+        c->pulse_is_unseen = c->pulse_is_unseen && is_switch;
         m->core->draining |= 1u << ccu;
     }
 }
@@ -199,6 +200,9 @@ static void begin(tl_smpm *m, uint32_t partition, tl_smpm_target_pair incoming, 
     g->step = TL_SMPM_CS2;
     g->substep = ISSUES;
     g->at = at;
+    for (uint32_t ccu = 0; m->windows && ccu < m->layout.n_ccus; ccu++)
+        if (m->layout.ccus[ccu].partition == TL_SMPM_SHARED)
+            tl_smpm_fast_plan(m, ccu);
 }
 
 static void end(tl_smpm *m, uint32_t partition) { // of a switch or a snapshot
@@ -277,6 +281,18 @@ void tl_smpm_manager_step(tl_smpm *m, uint32_t partition) {
 // Returns the least base + k * period >= from.
 static uint64_t aligned(uint64_t base, uint64_t period, uint64_t from) {
     return base >= from ? base : base + (from - base + period - 1) / period * period;
+}
+
+bool tl_smpm_is_switching(const tl_smpm *m) {
+    for (uint32_t p = 0; p < m->layout.n_partitions; p++)
+        if (m->core->managers[p].step != TL_SMPM_IDLE && m->core->managers[p].step != TL_SMPM_SNAPSHOT)
+            return true;
+    return false;
+}
+
+bool tl_smpm_needs_service(const tl_smpm *m, uint32_t partition) {
+    const uint32_t step = m->core->managers[partition].step;
+    return m->core->service.wanted >> partition & 1 || (step >= TL_SMPM_CS2 && step <= 5) || step == TL_SMPM_CS5B;
 }
 
 uint64_t tl_smpm_manager_next(const tl_smpm *m, uint32_t partition) {

@@ -481,6 +481,20 @@ static void derive_laziness(tl_smpm *m) {
     m->sends_ahead = m->is_lazy && !plan->observer.record;
 }
 
+// While nobody looks, counters hold what comes in between two reads.
+static void derive_leaps(tl_smpm *m) {
+    const tl_smpm_bounds bounds = tl_smpm_layout_bounds(&m->config, &m->layout);
+    const uint64_t period = m->config.tb_period;
+    m->calm_cycles = 2 * bounds.drain_max + bounds.commit_vm + bounds.commit_0;
+    m->keep_cycles = 4 * period;
+    m->late_cycles = 2 * m->lead_cycles;
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
+        const uint64_t most = tl_lesser(m->ccu_max, m->thr - 1) / m->layout.ccus[ccu].n_ulcs;
+        m->unread_cycles[ccu] = m->is_lazy && most > 4 * period ? most - 2 * period : 0;
+    }
+    m->leaps = m->sends_ahead && m->is_safe && m->is_tdm && !m->plan.observer.commit && 2 * m->calm_cycles < period;
+}
+
 // A swap of a shared CCU may wait for a periodic pulse and its drain. Within a window, one more
 // snapshot covers the wait.
 static void derive_visits(tl_smpm *m) {
@@ -612,6 +626,7 @@ tl_status tl_smpm_new(const tl_smpm_plan *plan, tl_arena *arena, tl_smpm **ret_m
     derive_rows(m);
     derive_live(m);
     derive_visits(m);
+    derive_leaps(m);
     reset(m);
     *ret_model = m;
     return TL_OK;
@@ -702,6 +717,8 @@ static uint64_t next_event(tl_smpm *m) { // not before now
 void tl_smpm_run(tl_smpm *m, uint64_t until) {
     tl_smpm_core *s = m->core;
     while (s->now < until) {
+        if (m->leaps && s->draining == 0)
+            tl_smpm_leap(m, until);
         if (m->windows && s->draining == 0) {
             s->now = tl_lesser(until, next_event(m));
             if (s->now == until)
@@ -720,23 +737,20 @@ uint64_t tl_smpm_now(const tl_smpm *m) { return m->core->now; }
 uint64_t tl_smpm_next(const tl_smpm *m) {
     if (!m->windows)
         return m->core->now;
-    uint64_t next = tl_smpm_fast_next_read(m);
+    uint64_t next = TL_SMPM_NEVER;
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
+        next = tl_lesser(next, tl_smpm_fast_next_read(m, ccu));
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
         next = tl_lesser(next, tl_smpm_manager_soonest(m, partition));
-    // A pulse makes plans for the next one.
-    for (uint32_t source = 0; source < m->n_sources; source++)
-        next = m->core->tbs[source].ext_at == TL_SMPM_NEVER ? next : tl_lesser(next, m->core->tbs[source].ext_at + 1);
     return next > m->core->now ? next : m->core->now;
 }
 
 uint64_t tl_smpm_next_of(const tl_smpm *m, uint32_t partition) {
     if (!m->windows)
         return m->core->now;
-    uint64_t next = tl_smpm_manager_soonest(m, partition), ext_at = m->core->tbs[partition].ext_at;
-    next = ext_at == TL_SMPM_NEVER ? next : tl_lesser(next, ext_at + 1);
-    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
-        for (uint32_t line = 0; m->ccus_of[partition] >> ccu & 1 && line < m->layout.ccus[ccu].n_ulcs; line++)
-            next = tl_lesser(next, m->read_at[m->layout.ccus[ccu].ulcs[line]]);
+    uint64_t next = tl_smpm_manager_soonest(m, partition);
+    for (uint32_t left = m->ccus_of[partition]; left; left &= left - 1)
+        next = tl_lesser(next, tl_smpm_fast_next_read(m, (uint32_t)__builtin_ctz(left)));
     return next > m->core->now ? next : m->core->now;
 }
 

@@ -41,9 +41,13 @@ typedef struct tl_smpm_totals {
     uint64_t nonzero[TL_SMPM_MAX_MULTI]; // cycles in which multi-bit input i was not 0
 } tl_smpm_totals;
 
+// Longest wait of a question for a past cycle: two windows and their frames.
+enum { TL_SMPM_LATE_CYCLES = 4 * 65536 };
+
 typedef struct tl_smpm_host {
     void *ctx;
-    // The fast model asks once for each cycle that tl_smpm_next has named, in ascending order.
+    // The fast model asks in cycles that tl_smpm_next has named. For a ULC of a shared unit it may
+    // ask up to TL_SMPM_LATE_CYCLES later. Cycles ascend for each ULC.
     void (*totals)(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals);
     // The reference asks in every cycle for every enabled ULC.
     void (*inputs)(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_inputs *ret_inputs);
@@ -156,6 +160,14 @@ uint64_t tl_smpm_next(const tl_smpm *model);
 // As tl_smpm_next, of one partition alone: the fast model reads none of its totals before, and no
 // switch of it ends before. Commands for other partitions do not bring it forward.
 uint64_t tl_smpm_next_of(const tl_smpm *model, uint32_t partition);
+// Promises that nobody looks at blocks before `until`; TL_SMPM_NEVER: not before a later call. The
+// fast model then reads totals only for triggers whose values somebody may see, and passes whole
+// periods at once. Cycle stamps, and blocks from `until` on, are those of the reference. A smaller
+// `until` ends a promise: blocks are then right tl_smpm_lag cycles later. Initially 0.
+void tl_smpm_unseen(tl_smpm *model, uint64_t until);
+uint64_t tl_smpm_lag(const tl_smpm *model);
+// Totals are read in each window, because values depend on how windows are cut.
+bool tl_smpm_reads_windows(const tl_smpm *model);
 
 // ---- commands: they act in cycle tl_smpm_now ----
 

@@ -85,10 +85,12 @@ typedef struct tl_smpm_collector {
     uint16_t drain_at, acked;
     // is_ahead: the drain is computed, and channels have all its rows. It lasts until drain_end.
     bool is_ahead;
-    bool idle_is_sent;    // fast: the idle bank keeps rows that channels have
-    uint64_t drain_cycle; // no row before it
-    uint64_t drain_end;   // cycle of the last row of a drain that is ahead
-    uint64_t reg_at;      // REG pulse on its way
+    bool idle_is_sent;         // fast: the idle bank keeps rows that channels have
+    bool pulse_is_unseen;      // fast: no total was read for the trigger that waits
+    bool holds[TL_SMPM_BANKS]; // false: each lane of the bank is 0
+    uint64_t drain_cycle;      // no row before it
+    uint64_t drain_end;        // cycle of the last row of a drain that is ahead
+    uint64_t reg_at;           // REG pulse on its way
     // enabled: lines that were enabled as the enable line fell. seen: lines that have sent their
     // final frame.
     uint64_t enabled, seen;
@@ -126,6 +128,7 @@ typedef struct tl_smpm_channel {
     uint32_t vm, ctx, vm_block, ctx_block;
     uint64_t active_since;
     bool is_committing, is_held, commit_is_wanted, commit_was_wanted;
+    bool holds; // false: each accumulator is 0
     bool has_fixed;
     uint8_t turn;        // LITERAL: source served last
     uint32_t adds_done;  // of the commit or of the fixed record
@@ -177,6 +180,7 @@ typedef struct tl_smpm_core { // what changes, besides the arrays
     uint64_t now;
     uint64_t due, fast_due; // fast: trigger blocks, windows have nothing to do before; 0: unknown
     uint64_t front;         // fast: earliest cycle in which totals may still be read
+    uint64_t unseen_until;  // fast: nobody looks at blocks before
     uint64_t device_at;     // SAFE: channels 0 and D commit
     uint64_t ahead_due;     // fast: earliest end of a drain that is ahead
     uint64_t lump_due;      // fast: earliest last dequeue of a lump
@@ -217,10 +221,15 @@ struct tl_smpm {
     uint32_t n_data, n_final_data; // data cycles of frames
     uint32_t lead_cycles;          // from a request to the pulse of a plain trigger
     uint64_t ulc_max, ccu_max, thr;
+    uint64_t late_cycles;                     // fast: a shared ULC may be read so late
+    uint64_t keep_cycles;                     // fast: triggers so long before a look are read
+    uint64_t calm_cycles;                     // fast: a trigger or a commit of the device has no effect so long after it
+    uint64_t unread_cycles[TL_SMPM_MAX_CCUS]; // fast: counters of the CCU hold what comes in so long; 0: of a period
     bool is_safe, is_tdm, exports, has_fixed_routing, has_parity, has_flags, is_rolling, gates_at_pause;
     bool is_lazy;                    // fast: windows that no trigger ends are not visited
     uint64_t fed[TL_SMPM_MAX_TYPES]; // bit i: counter i of the unit type counts something
     bool sends_ahead;                // fast: drains are computed at their swap
+    bool leaps;                      // fast: whole periods may pass at once
     uint32_t visits_all;             // CCUs of which every window is visited nevertheless
     uint32_t source_of_partition[TL_SMPM_MAX_PARTITIONS + 1];
     uint32_t ccus_of[TL_SMPM_MAX_PARTITIONS + 1]; // of a source
@@ -387,6 +396,10 @@ uint64_t tl_smpm_lump_behind(const tl_smpm *m, uint32_t channel, uint32_t source
 
 //  ---- manager.c
 void tl_smpm_manager_step(tl_smpm *m, uint32_t partition);
+// A switch is under way somewhere.
+bool tl_smpm_is_switching(const tl_smpm *m);
+// Its shared flush is to come.
+bool tl_smpm_needs_service(const tl_smpm *m, uint32_t partition);
 // Returns the next cycle in which it does something.
 uint64_t tl_smpm_manager_next(const tl_smpm *m, uint32_t partition);
 uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition); // no switch ends before
@@ -398,10 +411,17 @@ void tl_smpm_fast_line(tl_smpm *m, uint32_t ccu, uint64_t cycle);
 void tl_smpm_fast_plan(tl_smpm *m, uint32_t ccu);
 // Whether every frame that has ended is accounted for.
 bool tl_smpm_fast_has_read(const tl_smpm *m, uint32_t ccu);
+// No total is read for the next pulse of a source.
+bool tl_smpm_pulse_is_unseen(const tl_smpm *m, uint32_t source);
 // Phases 2 and 3 of the present cycle.
 void tl_smpm_fast_step(tl_smpm *m);
-uint64_t tl_smpm_fast_next_read(const tl_smpm *m);
+// Returns the next cycle in which a ULC of the CCU is read, or in which that may change.
+uint64_t tl_smpm_fast_next_read(const tl_smpm *m, uint32_t ccu);
 uint64_t tl_smpm_fast_next(const tl_smpm *m); // reads and ends of frames
+
+//  ---- leap.c
+// Passes as many whole periods as nobody sees, from the present cycle. They end before `until`.
+void tl_smpm_leap(tl_smpm *m, uint64_t until);
 
 //  ---- model.c
 void tl_smpm_block_open(tl_smpm *m, uint32_t block);

@@ -5,9 +5,10 @@
 // long whatever others do.
 #include "pmu/smpm/state.h"
 
-static void pulse(tl_smpm *m, uint32_t ccu) {
+static void pulse(tl_smpm *m, uint32_t ccu, bool is_unseen) {
     tl_smpm_collector *c = &m->core->ccus[ccu];
     m->core->counters.coalesced += c->wants_plain;
+    c->pulse_is_unseen = is_unseen && (c->pulse_is_unseen || !c->wants_plain);
     c->wants_plain = true;
     m->core->draining |= 1u << ccu;
 }
@@ -112,6 +113,7 @@ void tl_smpm_tb_step(tl_smpm *m) {
         tl_smpm_trigger_block *tb = &m->core->tbs[source];
         if (tb->ext_at != m->core->now)
             continue;
+        const bool is_unseen = m->windows && tl_smpm_pulse_is_unseen(m, source);
         tb->ext_at += m->config.tb_period;
         m->core->due = 0;
         bool is_lost = tl_smpm_faulty(m, TL_SMPM_LOSE_EXT, source);
@@ -119,7 +121,7 @@ void tl_smpm_tb_step(tl_smpm *m) {
             if (!(m->ccus_of[source] >> ccu & 1))
                 continue;
             if (!is_lost)
-                pulse(m, ccu);
+                pulse(m, ccu, is_unseen);
             if (m->windows)
                 tl_smpm_fast_plan(m, ccu);
         }
@@ -128,7 +130,7 @@ void tl_smpm_tb_step(tl_smpm *m) {
         if (m->core->ccus[ccu].reg_at != m->core->now)
             continue;
         m->core->ccus[ccu].reg_at = TL_SMPM_NEVER;
-        pulse(m, ccu);
+        pulse(m, ccu, false);
         if (m->windows)
             tl_smpm_fast_plan(m, ccu);
     }
