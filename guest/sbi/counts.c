@@ -144,7 +144,10 @@ static void test_all_at_once(void) {
     CHECK(pmu_stop(3, mask >> 3, STOP_RESET), ALREADY_STOPPED);
 }
 
-/* instret and cycle have no filters, so differences count. A nop without a miss takes a cycle. */
+/* instret and cycle have no filters, so differences count. A nop without a miss takes a cycle. The
+ * firmware's jumps share the branch target buffer with the counted code, so the firmware's own cycles
+ * vary with addresses. Cycles of supervisor mode do not. */
+enum { FIRMWARE_VARIES = 8, RAW_CYCLE_S = 0x100002 };
 static void test_fixed_counters(void) {
     CHECK(pmu_stop(0, 5, 0), 0);
     u64 cycles[2], instructions[2];
@@ -156,8 +159,16 @@ static void test_fixed_counters(void) {
         CHECK(instructions[1] - instructions[0], 100);
     }
     CHECK(count(2, mixture, (u64)cells, 0) - count(2, nothing, 0, 0), MIXTURE - RETURNS);
-    CHECK_BUT_QEMU("its cycles are nanoseconds, and counters 0 and 2 the same", cycles[1] - cycles[0], 100);
+    CHECK_BUT_QEMU("its cycles are nanoseconds, and counters 0 and 2 the same",
+                   cycles[1] - cycles[0] + FIRMWARE_VARIES - 100 <= 2 * FIRMWARE_VARIES, 1);
     CHECK_BUT_QEMU("its cycles are nanoseconds", cycles[0] > instructions[0], 1);
+#ifndef U74
+    for (u32 i = 0; i < 3 && !is_qemu; i++) { /* QEMU has no such event; the last round counts */
+        cycles[0] = count_event(EVENT_RAW, RAW_CYCLE_S, nops_100, 0, 0);
+        cycles[1] = count_event(EVENT_RAW, RAW_CYCLE_S, nops_200, 0, 0);
+    }
+    CHECK_BUT_QEMU("it has no such event", cycles[1] - cycles[0], 100);
+#endif
     CHECK(pmu_start(0, 5, 0, 0), 0);
 }
 

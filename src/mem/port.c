@@ -52,15 +52,11 @@ TL_ALWAYS_INLINE const tl_page_slot *find_page(tl_hart *h, uint64_t vaddr, uint6
     return page;
 }
 
-// Translates one piece. Counts the look-up of a trap, because no retired instruction counts it. An
-// access that missed the DTLB is not refused any more, because it has taken time (contest.h).
+// Translates one piece. Counts the look-up of a trap, because no retired instruction counts it.
 static bool translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, piece *ret_piece) {
-    uint64_t n_misses = hm->h->tally[TL_S_DTLB_MISS];
     ret_piece->vaddr = vaddr;
-    if (tl_translate(hm, vaddr, access, &ret_piece->at)) {
-        hm->contender.is_permitted |= hm->h->tally[TL_S_DTLB_MISS] != n_misses;
+    if (tl_translate(hm, vaddr, access, &ret_piece->at))
         return true;
-    }
     hm->h->tally[TL_S_DTLB_ACCESS] += 1;
     return false;
 }
@@ -266,40 +262,55 @@ TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page,
     return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
 }
 
-// may_reuse: the caller may use the line again without a call. NULL with *ret_is_refused: the
-// access must wait (contest.h). NULL without it: the access needs the full path.
-TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_fixed, bool may_reuse,
-                                bool *ret_is_refused) {
-    tl_hart_mem *hm = tl_mem_of(h);
-    *ret_is_refused = false;
-    uint64_t stamp = h->stamp;
-    const tl_page_slot *page = find_page(h, vaddr, last_byte, is_store);
-    if (TL_UNLIKELY(!page)) {
-        if (vaddr & last_byte)
-            return NULL;
-        uint64_t n_misses = h->tally[TL_S_DTLB_MISS];
-        page = is_store ? tl_translate_page_store(hm, vaddr) : tl_translate_page_load(hm, vaddr);
-        if (TL_UNLIKELY(!page))
-            return NULL;
-        hm->contender.is_permitted |= h->tally[TL_S_DTLB_MISS] != n_misses;
-    }
+// may_reuse: the caller may use the line again without a call. Returns NULL if the access must wait
+// (contest.h).
+TL_ALWAYS_INLINE uint8_t *reach_page(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store, bool is_fixed,
+                                     bool may_reuse) {
     if (may_reuse)
         hm->contender.is_reaching = true;
     uint8_t *host = access_page(hm, page, vaddr, is_store, is_fixed);
     if (may_reuse)
         hm->contender.is_reaching = false;
-    if (TL_LIKELY(host != NULL)) {
+    if (TL_LIKELY(host != NULL))
         hm->contender.is_permitted = false;
-    } else {
+    return host;
+}
+
+// Precondition: no page slot permits the access. Returns NULL with *ret_is_refused if the access
+// must wait. Returns NULL without it if the access needs the full path.
+TL_ALWAYS_INLINE uint8_t *translate_and_reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_fixed, bool may_reuse,
+                                              bool *ret_is_refused) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    *ret_is_refused = false;
+    if (vaddr & last_byte)
+        return NULL;
+    uint64_t stamp = h->stamp;
+    const tl_page_slot *page = is_store ? tl_translate_page_store(hm, vaddr) : tl_translate_page_load(hm, vaddr);
+    if (TL_UNLIKELY(!page))
+        return NULL;
+    uint8_t *host = reach_page(hm, page, vaddr, is_store, is_fixed, may_reuse);
+    if (TL_UNLIKELY(!host)) {
         h->stamp = stamp; // undoes the use; the page slot stays valid
         *ret_is_refused = true;
     }
     return host;
 }
 
+// As translate_and_reach, if a page slot may permit the access.
+TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_fixed, bool *ret_is_refused) {
+    const tl_page_slot *page = find_page(h, vaddr, last_byte, is_store);
+    if (TL_UNLIKELY(!page))
+        return translate_and_reach(h, vaddr, last_byte, is_store, is_fixed, false, ret_is_refused);
+    uint8_t *host = reach_page(tl_mem_of(h), page, vaddr, is_store, is_fixed, false);
+    *ret_is_refused = TL_UNLIKELY(!host);
+    if (*ret_is_refused)
+        h->stamp -= 1; // undoes the use
+    return host;
+}
+
 TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_fixed) {
     bool is_refused;
-    const uint8_t *host = reach(h, vaddr, size_bytes - 1, false, is_fixed, false, &is_refused);
+    const uint8_t *host = reach(h, vaddr, size_bytes - 1, false, is_fixed, &is_refused);
     if (TL_UNLIKELY(!host))
         return is_refused ? not_yet(h, vaddr) : load_slowly(tl_mem_of(h), vaddr, size_bytes);
     h->mem_value = read_aligned(host, size_bytes);
@@ -308,17 +319,29 @@ TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes,
 
 TL_ALWAYS_INLINE bool store_to(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, bool is_fixed) {
     bool is_refused;
-    uint8_t *host = reach(h, vaddr, size_bytes - 1, true, is_fixed, false, &is_refused);
+    uint8_t *host = reach(h, vaddr, size_bytes - 1, true, is_fixed, &is_refused);
     if (TL_UNLIKELY(!host))
         return is_refused ? not_yet(h, vaddr) : store_slowly(tl_mem_of(h), vaddr, size_bytes, value);
     write_bytes(host, size_bytes, value);
     return true;
 }
 
-#define REACH(name, is_store, is_fixed)                                           \
-    static uint8_t *name(tl_hart *h, uint64_t vaddr, uint64_t last_byte) {        \
-        bool is_refused;                                                          \
-        return reach(h, vaddr, last_byte, is_store, is_fixed, true, &is_refused); \
+// The translation is a function of its own. The path of a page slot then saves one register.
+// A refusal undoes the use of the page slot, which stays valid.
+#define REACH(name, is_store, is_fixed)                                                         \
+    static TL_NOINLINE uint8_t *name##_unseen(tl_hart *h, uint64_t vaddr, uint64_t last_byte) { \
+        bool is_refused;                                                                        \
+        return translate_and_reach(h, vaddr, last_byte, is_store, is_fixed, true, &is_refused); \
+    }                                                                                           \
+    static uint8_t *name(tl_hart *h, uint64_t vaddr, uint64_t last_byte) {                      \
+        const tl_page_slot *page = find_page(h, vaddr, last_byte, is_store);                    \
+        if (TL_UNLIKELY(!page))                                                                 \
+            return name##_unseen(h, vaddr, last_byte);                                          \
+        tl_hart_mem *hm = tl_mem_of(h);                                                         \
+        uint8_t *host = reach_page(hm, page, vaddr, is_store, is_fixed, true);                  \
+        if (TL_UNLIKELY(!host))                                                                 \
+            hm->h->stamp -= 1;                                                                  \
+        return host;                                                                            \
     }
 REACH(reach_load, false, false)
 REACH(reach_store, true, false)

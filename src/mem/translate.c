@@ -77,11 +77,14 @@ static tl_fault find_page(tl_hart_mem *hm, uint64_t vaddr, tl_access access, con
     return fault;
 }
 
-static void count_miss(uint64_t *tally, tl_access access) {
+// A data access that misses is not refused any more, because it takes time (contest.h).
+static void count_miss(tl_hart_mem *hm, tl_access access) {
+    uint64_t *tally = hm->h->tally;
     if (access == TL_ACCESS_FETCH) {
         tally[TL_S_ITLB_MISS] += 1;
         return;
     }
+    hm->contender.is_permitted = true;
     tally[TL_S_DTLB_MISS] += 1;
     tally[access == TL_ACCESS_STORE ? TL_S_DTLB_STORE_MISS : TL_S_DTLB_LOAD_MISS] += 1;
 }
@@ -115,7 +118,7 @@ bool tl_translate(tl_hart_mem *hm, uint64_t vaddr, tl_access access, tl_translat
     } else {
         if (!tl_is_canonical(h, vaddr))
             return tl_trap_fault(h, TL_FAULT_PAGE, access, vaddr);
-        count_miss(h->tally, access);
+        count_miss(hm, access);
         tl_page page;
         tl_fault fault = find_page(hm, vaddr, access, rights, &page);
         if (fault != TL_FAULT_NONE)
@@ -164,7 +167,7 @@ TL_ALWAYS_INLINE const tl_page_slot *translate_page(tl_hart_mem *hm, uint64_t va
         tl_tlb_touch(tlb, entry);
     } else {
         __builtin_prefetch(tl_host_of(hm->memory, paddr));
-        count_miss(h->tally, is_store ? TL_ACCESS_STORE : TL_ACCESS_LOAD);
+        count_miss(hm, is_store ? TL_ACCESS_STORE : TL_ACCESS_LOAD);
         h->tally[TL_S_L2TLB_ACCESS] += 1;
         tl_tlb_touch(second, found);
         tl_stall(h, TL_S_HART_CYC_DTLB, hm->memory->config.mem.l2tlb_hit_cycles);

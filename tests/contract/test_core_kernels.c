@@ -249,6 +249,33 @@ static void test_the_reorder_buffer_limits_misses_in_flight(void **state) {
         fail_msg("misses 120 uops apart take %" PRIu64 " clocks, 130 apart %" PRIu64, near, far);
 }
 
+// Stores to lines that nobody has fill the store buffers. The window behind them runs empty. The
+// causes of these cycles are the stores, not fetch.
+static void test_a_full_store_buffer_is_no_fault_of_fetch(void **state) {
+    (void)state;
+    static const char *const machines[] = {"netburst", "ooo"};
+    for (size_t i = 0; i < 2; i++) {
+        kernel k;
+        open_kernel(&k, machines[i], NULL);
+        k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA;
+        emit(&k, store(T0, A1, 3));
+        emit(&k, addi(A1, A1, 2047));
+        emit(&k, addi(A1, A1, 2047));
+        emit(&k, addi(A1, A1, 2));
+        (void)time_loop(&k);
+        tl_machine_sync(k.machine);
+        uint64_t before[TL_S_HART_CYC_STORE_MISS + 1], cycles = k.h->now;
+        memcpy(before, k.h->tally, sizeof before);
+        cycles = run_iterations(&k, 100) - cycles;
+        tl_machine_sync(k.machine);
+        const uint64_t n_store = k.h->tally[TL_S_HART_CYC_STORE_MISS] - before[TL_S_HART_CYC_STORE_MISS];
+        const uint64_t n_fetch = k.h->tally[TL_S_HART_CYC_FETCH] - before[TL_S_HART_CYC_FETCH];
+        if (cycles < 1000 || n_store < cycles * 8 / 10 || n_fetch > cycles / 16)
+            fail_msg("%s: of %" PRIu64 " clocks stores have %" PRIu64 ", fetch has %" PRIu64, machines[i], cycles, n_store, n_fetch);
+        close_kernel(&k);
+    }
+}
+
 static void test_impossible_structures_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -305,6 +332,7 @@ static void test_only_its_own_engine_runs_a_detailed_core(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_full_store_buffer_is_no_fault_of_fetch),
     cmocka_unit_test(test_impossible_structures_are_refused),
     cmocka_unit_test(test_only_its_own_engine_runs_a_detailed_core),
     cmocka_unit_test(test_dependent_additions_take_half_a_clock),

@@ -237,6 +237,11 @@ static uint32_t slot_cell(const tl_core *core) {
     }
 }
 
+bool window_waits_for_room(const tl_core *core) {
+    const uint32_t entry = entry_of(core, core->renamed);
+    return core->arrives[entry] <= core->h->now && full_of(core, issue_of(&core->insn[entry])) != NEVER;
+}
+
 static bool may_rename(tl_core *core) {
     const uint32_t entry = entry_of(core, core->renamed);
     if (core->renamed == core->fetched || core->arrives[entry] > core->h->now)
@@ -262,8 +267,11 @@ bool window_rename(tl_core *core) {
         if (core->arrives[entry] > core->h->now || n + n_uops > core->config->rename_width)
             break;
         core->room_cell = full_of(core, issue);
-        if (core->room_cell != NEVER)
+        if (core->room_cell != NEVER) {
+            if (core->room_cell == CORE_STALL_STORES)
+                core->late_cause[entry] = TL_S_HART_CYC_STORE_MISS;
             break;
+        }
         rename_one(core, entry, issue);
         n += n_uops;
     }
