@@ -219,6 +219,24 @@ static void test_the_queue_limits_lines_on_their_way(void **state) {
     assert_int_equal(time_far_lines(many), 100 * 16 * 60);
 }
 
+// The first line opens a row in 400 clocks. The second one, two clocks later because of the L2, finds
+// it open and is ready after 200. Two buffers keep one pair of loads from the next.
+static void test_lines_arrive_in_the_order_of_their_requests(void **state) {
+    (void)state;
+    static const char *const queue[] = {"l2.streams=0",         "l2.adjacent=0", "mem.busy=0", "mem.row_miss=400",
+                                        "mem.row_conflict=400", "core.misses=2", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", queue);
+    k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA;
+    emit(&k, ld(T2, A1, 0));
+    emit(&k, ld(T2, A1, 64));
+    emit(&k, addi(A1, A1, 1024));
+    emit(&k, addi(A1, A1, 1024));
+    (void)warm_loop(&k);
+    assert_int_equal(counted(&k, "bsq.order_wait"), 100 * (400 - 202));
+    close_kernel(&k);
+}
+
 // With a channel that is never busy, two misses under way make two lines in 207 clocks.
 static void test_misses_wait_for_a_buffer(void **state) {
     (void)state;
@@ -312,6 +330,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_stream_runs_downwards_and_stays_in_its_page),
     cmocka_unit_test(test_a_prefetched_line_may_be_on_its_way),
     cmocka_unit_test(test_the_queue_limits_lines_on_their_way),
+    cmocka_unit_test(test_lines_arrive_in_the_order_of_their_requests),
     cmocka_unit_test(test_misses_wait_for_a_buffer),
     cmocka_unit_test(test_the_trace_cache_holds_its_uops),
     cmocka_unit_test(test_a_trace_line_ends_with_its_last_branch),
