@@ -57,7 +57,7 @@ TL_MUST_CHECK tl_status tl_machine_new_in(const tl_config *config, const tl_engi
 // and predictors warm.
 TL_MUST_CHECK tl_status tl_machine_add_forwarder(tl_machine *machine, const tl_engine_type *forwarder, tl_error *err);
 // Between two runs: the forwarder runs from now on; false: the detailed core does. Instructions in
-// flight are taken back (docs/detailed-core.md, section 7).
+// flight are taken back (docs/detailed-core.md, section 8).
 void tl_machine_forward(tl_machine *machine, bool is_forwarding);
 // tl_engine_type.tap of the detailed core of every hart, whoever runs. Cycles of the forwarder are
 // TL_TAP_OUTSIDE.

@@ -102,7 +102,8 @@ static void check_slice(sums *b, uint32_t slice) {
     }
     equal(b, "the sum of l2.read_hart*", reads, "l2.read", tally[TL_L2_READ]);
     equal(b, "the sum of l2.readmiss_hart*", misses, "l2.readmiss", tally[TL_L2_READMISS]);
-    equal(b, "l2.writemiss", tally[TL_L2_WRITEMISS], "zero (I3)", 0);
+    if (!b->m->writes_through)
+        equal(b, "l2.writemiss", tally[TL_L2_WRITEMISS], "zero (I3)", 0);
     equal(b, "l2.writeback", tally[TL_L2_WRITEBACK], "l2.evict_dirty", tally[TL_L2_EVICT_DIRTY]);
     at_most(b, "l2.readmiss", tally[TL_L2_READMISS], "l2.read (I7)", tally[TL_L2_READ]);
     at_most(b, "l2.upgrade", tally[TL_L2_UPGRADE], "l2.read_st", tally[TL_L2_READ_ST]);
@@ -114,6 +115,12 @@ static void check_slice(sums *b, uint32_t slice) {
           tally[TL_L2_DMA_WRITE_FULL_HIT] + tally[TL_L2_DMA_WRITE_PARTIAL_HIT] + tally[TL_L2_DMA_WRITEMISS], "l2.dma_write",
           tally[TL_L2_DMA_WRITE]);
     at_most(b, "l2.prefetch_hit", tally[TL_L2_PREFETCH_HIT], "l2.prefetch", tally[TL_L2_PREFETCH]);
+}
+
+// Stores written through that the second level has seen one by one.
+static uint64_t n_puts(const sums *b) {
+    const uint64_t *tally = b->m->bsq.tally;
+    return b->m->l2.bsq ? tally[TL_BSQ_STORE] - tally[TL_BSQ_STORE_COMBINED] : 0;
 }
 
 // Tallies of the links equal the tallies of the slices. Events of a PMU on links therefore agree
@@ -131,8 +138,8 @@ static void check_links(sums *b) {
     equal(b, "link.acquire_perm", links(b, TL_LINK_ACQUIRE_PERM, TL_LINK_ACQUIRE_PERM), "l2.upgrade", slices(b, TL_L2_UPGRADE));
     equal(b, "link.get_miss + acquire_nb_miss + acquire_nt_miss", links(b, TL_LINK_GET_MISS, TL_LINK_ACQUIRE_NT_MISS), "l2.readmiss",
           slices(b, TL_L2_READMISS));
-    equal(b, "link.release_data_tb + release_data_tn", links(b, TL_LINK_RELEASE_DATA_TB, TL_LINK_RELEASE_DATA_TN), "l2.write - unc_write",
-          slices(b, TL_L2_WRITE) - slices(b, TL_L2_UNC_WRITE));
+    equal(b, "link.release_data_tb + release_data_tn", links(b, TL_LINK_RELEASE_DATA_TB, TL_LINK_RELEASE_DATA_TN),
+          "l2.write - unc_write - stores written through", slices(b, TL_L2_WRITE) - slices(b, TL_L2_UNC_WRITE) - n_puts(b));
     equal(b, "link.release_*", links(b, TL_LINK_RELEASE_TB, TL_LINK_RELEASE_DATA_TN), "l1d.evict + link.probe_* but probe_i",
           harts(b, TL_S_L1D_EVICT) + links(b, TL_LINK_PROBE_GET, TL_LINK_PROBE_TAKE));
     equal(b, "link.probe_*", links(b, TL_LINK_PROBE_GET, TL_LINK_PROBE_I), "l2.probe_out", slices(b, TL_L2_PROBE_OUT));
@@ -144,13 +151,15 @@ static void check_links(sums *b) {
 
 static void check_sums(sums *b) {
     const uint64_t *noc = b->m->l2.noc;
-    uint64_t l1_requests = harts(b, TL_S_L1I_MISS) + harts(b, TL_S_L1D_LOAD_MISS) + harts(b, TL_S_L1D_STORE_MISS);
+    uint64_t l1_requests = harts(b, TL_S_L1I_MISS) + harts(b, TL_S_L1D_LOAD_MISS);
+    if (!b->m->writes_through)
+        l1_requests += harts(b, TL_S_L1D_STORE_MISS);
     uint64_t prefetches = harts(b, TL_S_L1I_PREFETCH) + harts(b, TL_S_L1D_PREFETCH);
     equal(b, "l2.read", slices(b, TL_L2_READ), "l1i.miss + l1d.load_miss + l1d.store_miss + prefetch + unc_read (I1)",
           l1_requests + prefetches + slices(b, TL_L2_UNC_READ));
     equal(b, "l2.prefetch_read", slices(b, TL_L2_PREFETCH_READ), "l1i.prefetch + l1d.prefetch", prefetches);
-    equal(b, "l2.write", slices(b, TL_L2_WRITE), "l1d.writeback + unc_write (I2)",
-          harts(b, TL_S_L1D_WRITEBACK) + slices(b, TL_L2_UNC_WRITE));
+    equal(b, "l2.write", slices(b, TL_L2_WRITE), "l1d.writeback + unc_write + stores written through (I2)",
+          harts(b, TL_S_L1D_WRITEBACK) + slices(b, TL_L2_UNC_WRITE) + n_puts(b));
     equal(b, "l2.upgrade", slices(b, TL_L2_UPGRADE), "l1d.upgrade", harts(b, TL_S_L1D_UPGRADE));
     equal(b, "l2.probe_out", slices(b, TL_L2_PROBE_OUT), "noc.probe", noc[TL_NOC_PROBE]);
     equal(b, "noc.probe_ack + probe_ack_data", noc[TL_NOC_PROBE_ACK] + noc[TL_NOC_PROBE_ACK_DATA], "noc.probe", noc[TL_NOC_PROBE]);
@@ -159,8 +168,8 @@ static void check_sums(sums *b) {
     equal(b, "noc.request", noc[TL_NOC_REQUEST], "l2.read", slices(b, TL_L2_READ));
     equal(b, "noc.response_data + l2.upgrade", noc[TL_NOC_RESPONSE_DATA] + slices(b, TL_L2_UPGRADE), "noc.request", noc[TL_NOC_REQUEST]);
     uint64_t reads = channels(b, TL_MEM_READ), writes = channels(b, TL_MEM_WRITE);
-    equal(b, "mem.read", reads, "l2.readmiss + prefetch + dma_readmiss (I4)",
-          slices(b, TL_L2_READMISS) + slices(b, TL_L2_PREFETCH) + slices(b, TL_L2_DMA_READMISS));
+    equal(b, "mem.read", reads, "l2.readmiss + writemiss + prefetch + dma_readmiss (I4)",
+          slices(b, TL_L2_READMISS) + slices(b, TL_L2_WRITEMISS) + slices(b, TL_L2_PREFETCH) + slices(b, TL_L2_DMA_READMISS));
     equal(b, "mem.write", writes, "l2.writeback + dma_writemiss (I4)", slices(b, TL_L2_WRITEBACK) + slices(b, TL_L2_DMA_WRITEMISS));
     equal(b, "l2.dma_read", slices(b, TL_L2_DMA_READ), "dma.read", b->m->dma[TL_DMA_READ]);
     equal(b, "l2.dma_write", slices(b, TL_L2_DMA_WRITE), "dma.write", b->m->dma[TL_DMA_WRITE]);
@@ -171,6 +180,41 @@ static void check_sums(sums *b) {
           reads + writes);
 }
 
+// Lines of the second level that are present, and those that a prefetch brought and nobody used.
+static void count_lines(const tl_memory *m, uint64_t *ret_present, uint64_t *ret_unused) {
+    const uint64_t n_lines = m->config.l2.size_bytes >> m->line_log2;
+    *ret_present = *ret_unused = 0;
+    for (uint64_t i = 0; i < n_lines; i++) {
+        *ret_present += m->l2.lines[i].is_present;
+        *ret_unused += m->l2.lines[i].is_present && m->l2.lines[i].is_prefetched;
+    }
+}
+
+static void check_bsq(sums *b) {
+    const uint64_t *tally = b->m->bsq.tally;
+    uint64_t n_present, n_unused;
+    count_lines(b->m, &n_present, &n_unused);
+    const uint64_t prefetches = slices(b, TL_L2_PREFETCH), own = tally[TL_BSQ_PREFETCH_STREAM] + tally[TL_BSQ_PREFETCH_ADJACENT];
+    equal(b, "bsq.read", tally[TL_BSQ_READ], "mem.read - l2.dma_readmiss", channels(b, TL_MEM_READ) - slices(b, TL_L2_DMA_READMISS));
+    equal(b, "bsq.writeback", tally[TL_BSQ_WRITEBACK], "l2.writeback", slices(b, TL_L2_WRITEBACK));
+    equal(b, "bsq.line_miss + sector_miss", tally[TL_BSQ_LINE_MISS] + tally[TL_BSQ_SECTOR_MISS], "bsq.read", tally[TL_BSQ_READ]);
+    equal(b, "bsq.line_miss + sector_miss - l2.evict_clean - evict_dirty",
+          tally[TL_BSQ_LINE_MISS] + tally[TL_BSQ_SECTOR_MISS] - slices(b, TL_L2_EVICT_CLEAN) - slices(b, TL_L2_EVICT_DIRTY),
+          "the lines in l2", n_present);
+    equal(b, "l2.prefetch", prefetches, "l2.prefetch_hit + bsq.prefetch_unused + the unused lines in l2",
+          slices(b, TL_L2_PREFETCH_HIT) + tally[TL_BSQ_PREFETCH_UNUSED] + n_unused);
+    if (b->m->config.l2.prefetch == TL_PREFETCH_NONE)
+        equal(b, "bsq.prefetch_stream + prefetch_adjacent", own, "l2.prefetch", prefetches);
+    equal(b, "bsq.store_miss", tally[TL_BSQ_STORE_MISS], "l2.writemiss", slices(b, TL_L2_WRITEMISS));
+    at_most(b, "bsq.read_demand", tally[TL_BSQ_READ_DEMAND], "bsq.read", tally[TL_BSQ_READ]);
+    at_most(b, "bsq.store_combined + store_miss", tally[TL_BSQ_STORE_COMBINED] + tally[TL_BSQ_STORE_MISS], "bsq.store",
+            tally[TL_BSQ_STORE]);
+    at_most(b, "bsq.prefetch_late", tally[TL_BSQ_PREFETCH_LATE], "bsq.merge", tally[TL_BSQ_MERGE]);
+    at_most(b, "bsq.queue_full", tally[TL_BSQ_QUEUE_FULL], "bsq.read + writeback", tally[TL_BSQ_READ] + tally[TL_BSQ_WRITEBACK]);
+    if (b->m->writes_through)
+        equal(b, "bsq.store - store_l1d", tally[TL_BSQ_STORE] - tally[TL_BSQ_STORE_L1D], "l1d.store_miss", harts(b, TL_S_L1D_STORE_MISS));
+}
+
 tl_status tl_memory_check_identities(const tl_memory *memory, tl_error *err) {
     sums b = {.m = memory, .err = err};
     for (uint32_t i = 0; i < memory->n_harts; i++)
@@ -179,5 +223,7 @@ tl_status tl_memory_check_identities(const tl_memory *memory, tl_error *err) {
         check_slice(&b, i);
     check_sums(&b);
     check_links(&b);
+    if (memory->l2.bsq)
+        check_bsq(&b);
     return b.status;
 }

@@ -2,6 +2,7 @@
 // The first-level caches of a hart, for every machine. They do hits in any state, misses,
 // permission to write, evictions and probes. They have a next-line prefetcher. The prefetcher
 // follows demand misses and stalls no hart.
+#include "mem/bsq.h"
 #include "mem/l1_steps.h"
 
 // ---- data
@@ -92,9 +93,34 @@ static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t s
     return way;
 }
 
+// A store to a cache that writes through. A line that is not here stays so.
+static TL_NOINLINE uint32_t store_through(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stall_cell) {
+    tl_l1 *l1 = &hm->l1d;
+    tl_hart *h = hm->h;
+    tl_l2 *l2 = l1->client.l2;
+    const uint32_t way = tl_cache_find(&l1->cache, line), found = tl_l2_find(l2, line);
+    if (!tl_is_walk(use) && tl_contest_refuses(&hm->contender, &l1->client, found == TL_NO_WAY ? NULL : &l2->lines[found], true))
+        return TL_NO_WAY;
+    if (way != TL_NO_WAY) {
+        tl_cache_touch(&l1->cache, way);
+        h->tally[TL_S_L1D_PREFETCH_HIT] += l1->lines[way].is_prefetched;
+        l1->lines[way].is_prefetched = false;
+        l2->bsq->tally[TL_BSQ_STORE_L1D] += 1;
+    } else {
+        count_data_miss(h->tally, use);
+    }
+    const tl_agent *agent = tl_is_walk(use) ? &hm->walker : &l1->client.agent;
+    const bool waits = use == TL_USE_AMO && way == TL_NO_WAY;
+    tl_stall(h, stall_cell, tl_l2_put(&l1->client, agent, line, found, waits, h->now));
+    tl_l1d_take_reservations(hm, line);
+    return TL_NO_COPY;
+}
+
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stall_cell) {
     tl_l1 *l1 = &hm->l1d;
     tl_hart *h = hm->h;
+    if (TL_UNLIKELY(hm->memory->writes_through) && tl_is_store(use))
+        return store_through(hm, line, use, stall_cell);
     uint32_t way = tl_cache_find(&l1->cache, line);
     if (way == TL_NO_WAY)
         return data_miss(hm, line, use, stall_cell);
@@ -167,7 +193,7 @@ static TL_NOINLINE uint8_t *access_shown(tl_hart_mem *hm, const tl_page_slot *pa
     uint32_t way = tl_l1d_access(hm, line, use, stall_cell);
     if (TL_UNLIKELY(way == TL_NO_WAY))
         return NULL;
-    if (TL_LIKELY(!hm->l1d.lines[way].is_contested))
+    if (TL_LIKELY(way != TL_NO_COPY && !hm->l1d.lines[way].is_contested))
         tl_slot_show_line(hm, page, vaddr, way, hm->l1d.lines[way].state, false, false);
     return (uint8_t *)(hm->host_minus_paddr + paddr);
 }

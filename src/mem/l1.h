@@ -36,8 +36,11 @@ typedef struct tl_l1 { // slots are those of its hart (data slots or fetch slots
 
 extern const tl_l2_client_type tl_l1d_client, tl_l1i_client;
 
-// Returns the way; store-type uses leave the line in M. TL_NO_WAY: the access is refused
-// (contest.h), and nothing has happened. Page walks are never refused.
+// Result of tl_l1d_access: the store was written through, and no slot may show its line.
+static const uint32_t TL_NO_COPY = UINT32_MAX - 1;
+
+// Returns the way; store-type uses leave the line in M. TL_NO_COPY: written through. TL_NO_WAY: the
+// access is refused (contest.h), and nothing has happened. Page walks are never refused.
 uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stall_cell);
 // Returns whether an access of the program would be refused.
 bool tl_l1d_would_refuse(tl_hart_mem *hm, uint64_t line, bool is_store);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The second level for every machine; see l2.h.
-#include "mem/l2.h"
+#include "mem/bsq.h"
 
 #include <assert.h>
 
@@ -95,9 +95,47 @@ void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *en
 
 enum { PAGE_BYTES = 4096 }; // the smallest page
 
+static void evict_tag(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint32_t way, uint64_t time) {
+    const uint64_t first_line = tl_cache_line(&slice->cache, way);
+    l2->bsq->tally[TL_BSQ_TAG_EVICT] += 1;
+    for (uint32_t i = 0; i < 1u << l2->sector_log2; i++) {
+        tl_l2_line *entry = &l2->lines[((slice->first_way + way) << l2->sector_log2) + i];
+        const uint64_t line = first_line + ((uint64_t)i << l2->line_log2);
+        if (!entry->is_present)
+            continue;
+        l2->bsq->tally[TL_BSQ_PREFETCH_UNUSED] += entry->is_prefetched;
+        if (tl_l2_drop(l2, slice, entry, line))
+            tl_bsq_write(l2, agent, line, time);
+        *entry = (tl_l2_line){0};
+    }
+}
+
+// `fill` where a tag may cover several lines. kept: an index of tl_l2.lines that must stay, or
+// TL_NO_WAY. Returns TL_NO_WAY if it would not.
+static uint32_t fill_sector(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t kept, uint64_t time) {
+    tl_cache *cache = &slice->cache;
+    uint32_t way = tl_cache_find(cache, line);
+    const bool has_tag = way != TL_NO_WAY;
+    if (!has_tag) {
+        way = tl_cache_choose(cache, line);
+        if (kept != TL_NO_WAY && slice->first_way + way == kept >> l2->sector_log2)
+            return TL_NO_WAY;
+        if (cache->tags[way] != TL_NO_TAG)
+            evict_tag(l2, slice, agent, way, time);
+        tl_cache_fill(cache, way, line);
+    }
+    l2->bsq->tally[has_tag ? TL_BSQ_SECTOR_MISS : TL_BSQ_LINE_MISS] += 1;
+    const uint32_t sector = (uint32_t)(line >> l2->line_log2) & ((1u << l2->sector_log2) - 1);
+    const uint32_t l2_way = ((slice->first_way + way) << l2->sector_log2) + sector;
+    l2->lines[l2_way] = (tl_l2_line){.is_present = true};
+    return l2_way;
+}
+
 // Puts a line from memory into a way of its own, whose line is evicted. Returns the way, as an
 // index of tl_l2.lines.
 static uint32_t fill(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint64_t time) {
+    if (TL_UNLIKELY(l2->bsq != NULL))
+        return fill_sector(l2, slice, agent, line, TL_NO_WAY, time);
     tl_cache *cache = &slice->cache;
     uint32_t way = tl_cache_choose(cache, line);
     tl_l2_line *entry = &l2->lines[slice->first_way + way];
@@ -108,6 +146,18 @@ static uint32_t fill(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint6
     return slice->first_way + way;
 }
 
+// A line that nobody waits for. Returns its way.
+static uint32_t fetch_aside(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint64_t time) {
+    if (l2->bsq == NULL) {
+        (void)tl_dram_read_aside(&l2->dram, agent, line, time);
+        return fill(l2, slice, agent, line, time);
+    }
+    const uint64_t arrives_at = time + tl_bsq_read(l2, agent, line, time, false);
+    const uint32_t l2_way = fill(l2, slice, agent, line, time);
+    l2->bsq->arrives_at[l2_way] = arrives_at;
+    return l2_way;
+}
+
 static TL_NOINLINE void prefetch_next(tl_l2 *l2, const tl_agent *agent, uint64_t line, uint64_t time) {
     uint64_t next = line + (UINT64_C(1) << l2->line_log2);
     if ((next & (PAGE_BYTES - 1)) == 0) // another page, whose owner is unknown
@@ -116,17 +166,70 @@ static TL_NOINLINE void prefetch_next(tl_l2 *l2, const tl_agent *agent, uint64_t
         return;
     tl_l2_slice *slice = tl_l2_slice_of(l2, next);
     slice->tally[TL_L2_PREFETCH] += 1;
-    (void)tl_dram_read_aside(&l2->dram, agent, next, time);
-    l2->lines[fill(l2, slice, agent, next, time)].is_prefetched = true;
+    l2->lines[fetch_aside(l2, slice, agent, next, time)].is_prefetched = true;
+}
+
+// A prefetch for the sake of a request whose line is `kept`. false: the queue is full.
+static bool prefetch(tl_l2 *l2, const tl_agent *agent, uint64_t line, uint32_t kept, enum tl_mem_signal why, uint64_t time) {
+    tl_bsq *bsq = l2->bsq;
+    if (tl_l2_find(l2, line) != TL_NO_WAY)
+        return true;
+    if (!tl_bsq_may_prefetch(bsq, time))
+        return false;
+    tl_l2_slice *slice = tl_l2_slice_of(l2, line);
+    const uint32_t l2_way = fill_sector(l2, slice, agent, line, kept, time);
+    if (l2_way == TL_NO_WAY)
+        return true;
+    slice->tally[TL_L2_PREFETCH] += 1;
+    bsq->tally[why] += 1;
+    bsq->arrives_at[l2_way] = time + tl_bsq_read(l2, agent, line, time, false);
+    l2->lines[l2_way].is_prefetched = true;
+    return true;
+}
+
+// Prefetches that a request at `time` sets off. kept: the line of the request.
+static TL_NOINLINE void fetch_ahead(tl_l2 *l2, const tl_agent *agent, uint64_t line, uint32_t kept, bool is_miss, uint64_t time) {
+    const uint64_t line_bytes = UINT64_C(1) << l2->line_log2, tag_bytes = line_bytes << l2->sector_log2;
+    if (is_miss && l2->bsq->fetches_adjacent)
+        for (uint64_t other = line & ~(tag_bytes - 1), end = other + tag_bytes; other < end; other += line_bytes)
+            if (!prefetch(l2, agent, other, kept, TL_BSQ_PREFETCH_ADJACENT, time))
+                return;
+    tl_stream *stream = tl_bsq_follow(l2, line, is_miss);
+    for (; stream && !tl_bsq_ends(l2, stream); stream->ahead += (uint64_t)stream->step_bytes)
+        if (!prefetch(l2, agent, stream->ahead, kept, TL_BSQ_PREFETCH_STREAM, time))
+            return;
 }
 
 // A request uses a line that is here; `hit`: TL_LINK_*_HIT.
 TL_ALWAYS_INLINE void use(const tl_l2_client *client, tl_l2_slice *slice, uint32_t l2_way, enum tl_mem_signal hit) {
     tl_l2_line *entry = &client->l2->lines[l2_way];
-    tl_cache_touch(&slice->cache, l2_way - slice->first_way);
+    tl_cache_touch(&slice->cache, tl_l2_cache_way(client->l2, slice, l2_way));
     tl_l2_count_hit(client->link, entry, hit);
     slice->tally[TL_L2_PREFETCH_HIT] += entry->is_prefetched;
     entry->is_prefetched = false;
+}
+
+// `serve` of detailed cores, behind the first counts.
+static TL_NOINLINE uint32_t serve_detailed(tl_l2_client *client, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t found,
+                                           uint64_t time, enum tl_mem_signal hit, uint64_t *ret_cycles) {
+    tl_l2 *l2 = client->l2;
+    uint64_t cycles = tl_bsq_occupy_slice(l2, slice, time) + l2->hit_cycles;
+    const uint64_t asked = time + cycles;
+    const bool is_miss = found == TL_NO_WAY;
+    if (!is_miss) {
+        cycles += tl_bsq_wait(l2, found, asked);
+        use(client, slice, found, hit);
+    } else {
+        tl_l2_count_miss(client->link, slice, agent, hit);
+        cycles += tl_bsq_read(l2, agent, line, asked, true);
+        found = fill_sector(l2, slice, agent, line, TL_NO_WAY, asked);
+        l2->bsq->arrives_at[found] = time + cycles;
+        if (l2->is_prefetching)
+            prefetch_next(l2, agent, line, time + cycles);
+    }
+    fetch_ahead(l2, agent, line, found, is_miss, asked);
+    *ret_cycles = cycles;
+    return found;
 }
 
 // Finds the line or fills it. Returns its way; *ret_cycles is the time until then.
@@ -135,6 +238,8 @@ TL_ALWAYS_INLINE uint32_t serve(tl_l2_client *client, tl_l2_slice *slice, const 
     tl_l2 *l2 = client->l2;
     tl_l2_count_request(l2, slice, agent, kind);
     l2->noc[TL_NOC_RESPONSE_DATA] += 1;
+    if (TL_UNLIKELY(l2->bsq != NULL))
+        return serve_detailed(client, slice, agent, line, found, time, hit, ret_cycles);
     uint64_t cycles = tl_l2_wait(l2, slice, time);
     if (TL_LIKELY(found != TL_NO_WAY)) {
         use(client, slice, found, hit);
@@ -163,8 +268,7 @@ static uint32_t serve_prefetch(tl_l2_client *client, tl_l2_slice *slice, const t
         return found;
     }
     tl_l2_count_miss(client->link, slice, agent, hit);
-    (void)tl_dram_read_aside(&l2->dram, agent, line, time + cycles);
-    return fill(l2, slice, agent, line, time + cycles);
+    return fetch_aside(l2, slice, agent, line, time + cycles);
 }
 
 tl_l2_reply tl_l2_get(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time) {
@@ -176,12 +280,23 @@ tl_l2_reply tl_l2_get(tl_l2_client *client, const tl_agent *agent, uint64_t line
     return reply;
 }
 
+// A data cache that writes through owns no line.
+TL_ALWAYS_INLINE uint32_t grant_read(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time,
+                                     uint8_t *ret_state) {
+    const tl_bsq *bsq = client->l2->bsq;
+    if (TL_LIKELY(!bsq || !bsq->writes_through))
+        return tl_l2_grant_read(client, slice, entry, line, time, ret_state);
+    tl_l2_add_sharer(entry, client);
+    *ret_state = TL_LINE_S;
+    return 0;
+}
+
 tl_l2_reply tl_l2_acquire_to_read(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time) {
     tl_l2_slice *slice = tl_l2_slice_of(client->l2, line);
     tl_l2_reply reply = {0};
     reply.l2_way = serve(client, slice, agent, line, found, time, TL_L2_READ_LD, TL_LINK_ACQUIRE_NB_HIT, &reply.cycles);
     tl_l2_line *entry = &client->l2->lines[reply.l2_way];
-    reply.cycles += tl_l2_grant_read(client, slice, entry, line, time, &reply.state);
+    reply.cycles += grant_read(client, slice, entry, line, time, &reply.state);
     reply.is_contested = entry->is_contested;
     return reply;
 }
@@ -209,7 +324,7 @@ tl_l2_reply tl_l2_prefetch_to_read(tl_l2_client *client, const tl_agent *agent, 
     tl_l2_reply reply = {0};
     reply.l2_way = serve_prefetch(client, slice, agent, line, time, TL_L2_READ_LD, TL_LINK_ACQUIRE_NB_HIT);
     tl_l2_line *entry = &client->l2->lines[reply.l2_way];
-    (void)tl_l2_grant_read(client, slice, entry, line, time, &reply.state);
+    (void)grant_read(client, slice, entry, line, time, &reply.state);
     reply.is_contested = entry->is_contested;
     return reply;
 }
@@ -225,8 +340,51 @@ uint64_t tl_l2_acquire_permission(tl_l2_client *client, const tl_agent *agent, u
     uint64_t cycles = tl_server_occupy(&slice->server, time, l2->busy_cycles);
     slice->tally[TL_L2_BUSY] += cycles;
     cycles += l2->upgrade_cycles;
-    tl_cache_touch(&slice->cache, l2_way - slice->first_way);
+    tl_cache_touch(&slice->cache, tl_l2_cache_way(l2, slice, l2_way));
     return cycles + tl_l2_grant_write(client, slice, entry, line, time);
+}
+
+// A store joins a write buffer if the second level still has what the buffer wrote, and nobody else
+// has a copy.
+static bool combines(tl_l2_client *client, uint64_t line, uint32_t found) {
+    tl_l2 *l2 = client->l2;
+    return tl_bsq_combines(l2->bsq, client, line) && found != TL_NO_WAY && l2->lines[found].is_dirty &&
+           tl_l2_others(&l2->lines[found], client) == 0;
+}
+
+uint64_t tl_l2_put(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, bool waits, uint64_t time) {
+    tl_l2 *l2 = client->l2;
+    tl_bsq *bsq = l2->bsq;
+    tl_l2_slice *slice = tl_l2_slice_of(l2, line);
+    const bool is_miss = found == TL_NO_WAY;
+    bsq->tally[TL_BSQ_STORE] += 1;
+    if (combines(client, line, found)) {
+        bsq->tally[TL_BSQ_STORE_COMBINED] += 1;
+        return waits ? l2->hit_cycles : 0;
+    }
+    slice->tally[TL_L2_WRITE] += 1;
+    uint64_t cycles = tl_bsq_occupy_slice(l2, slice, time);
+    const uint64_t asked = time + cycles + l2->hit_cycles;
+    if (!is_miss) {
+        tl_cache_touch(&slice->cache, tl_l2_cache_way(l2, slice, found));
+        slice->tally[TL_L2_PREFETCH_HIT] += l2->lines[found].is_prefetched;
+        l2->lines[found].is_prefetched = false;
+        cycles += waits ? l2->hit_cycles + tl_bsq_wait(l2, found, asked) : 0;
+    } else {
+        slice->tally[TL_L2_WRITEMISS] += 1;
+        bsq->tally[TL_BSQ_STORE_MISS] += 1;
+        cycles += l2->hit_cycles + tl_bsq_read(l2, agent, line, asked, true);
+        found = fill_sector(l2, slice, agent, line, TL_NO_WAY, asked);
+        bsq->arrives_at[found] = time + cycles;
+    }
+    tl_l2_line *entry = &l2->lines[found];
+    if (tl_l2_others(entry, client) != 0) {
+        tl_l2_probe_others(client, slice, entry, line, time);
+        cycles += l2->probe_cycles;
+    }
+    entry->is_dirty = true;
+    fetch_ahead(l2, agent, line, found, is_miss, asked);
+    return cycles;
 }
 
 // A device's access comes through a port of the slice, which serves lines that are here. Other
@@ -248,8 +406,8 @@ void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint
     if (is_write)
         slice->tally[signals[use].part] += 1;
     time += tl_server_occupy(&slice->server, time, l2->busy_cycles) + l2->hit_cycles;
-    uint32_t way = tl_cache_find(&slice->cache, line);
-    if (way == TL_NO_WAY) {
+    uint32_t l2_way = tl_l2_find(l2, line);
+    if (l2_way == TL_NO_WAY) {
         slice->tally[signals[use].miss] += 1;
         if (is_write)
             tl_dram_write(&l2->dram, agent, line, time);
@@ -257,8 +415,8 @@ void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint
             (void)tl_dram_read_aside(&l2->dram, agent, line, time);
         return;
     }
-    tl_l2_line *entry = &l2->lines[slice->first_way + way];
-    tl_cache_touch(&slice->cache, way);
+    tl_l2_line *entry = &l2->lines[l2_way];
+    tl_cache_touch(&slice->cache, tl_l2_cache_way(l2, slice, l2_way));
     slice->tally[signals[use].hit] += 1;
     slice->tally[signals[use].hit_shared] += entry->sharers != 0;
     if (!is_write) {

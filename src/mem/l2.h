@@ -48,6 +48,7 @@ typedef struct tl_l2_line {
     bool is_owned : 1;                    // the only data cache among them holds it in E or M
     bool is_dirty : 1, is_prefetched : 1;
     bool is_contested : 1; // contest.h: since tl_l2.contested_at of the way
+    bool is_present : 1;   // where a tag covers several lines (sector_log2), or bsq is set
 } tl_l2_line;
 _Static_assert(sizeof(tl_l2_line) == 4, "the host seldom has them at hand: guest/kernels/chase.c took 4 % longer with 8 bytes");
 
@@ -60,10 +61,15 @@ typedef struct tl_l2_slice {
 
 struct tl_l2 {
     uint32_t line_log2, slice_mask;
+    uint32_t sector_log2; // of the lines of a tag
+    uint32_t slice_shift; // drops the bits within the lines of a tag
+    struct tl_bsq *bsq;   // bsq.h; NULL: the machine has no detailed core
     uint32_t busy_cycles, hit_cycles, probe_cycles, upgrade_cycles;
-    bool is_prefetching;    // the next line after a miss
-    tl_l2_line *lines;      // of all slices
-    uint64_t *contested_at; // [way of all slices], valid where the line is contested
+    bool is_prefetching; // the next line after a miss
+    // Of all slices. The lines of a way are neighbors. The index of a line is its l2_way everywhere
+    // else.
+    tl_l2_line *lines;
+    uint64_t *contested_at; // [as lines], valid where the line is contested
     uint64_t clock;
     uint64_t *noc; // tallies
     uint32_t n_clients[TL_L2_N_CLIENT_KINDS];
@@ -95,6 +101,10 @@ tl_l2_reply tl_l2_prefetch_get(tl_l2_client *client, const tl_agent *agent, uint
 tl_l2_reply tl_l2_prefetch_to_read(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint64_t time);
 // A data cache asks to write the line that it holds in S. Returns the cycles waited.
 uint64_t tl_l2_acquire_permission(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t l2_way, uint64_t time);
+// A store of a data cache that writes through: other data caches lose the line, and the L2 has it
+// afterwards. Returns the cycles until the L2 has taken the store. waits: until it has the line,
+// too. Needs tl_l2.bsq.
+uint64_t tl_l2_put(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, bool waits, uint64_t time);
 
 // A device reads the line, writes all of it, or writes part of it.
 typedef enum tl_dma { TL_DMA_GET, TL_DMA_PUT_FULL, TL_DMA_PUT_PARTIAL } tl_dma;
@@ -121,12 +131,23 @@ _Static_assert(IS_ROW(ACQUIRE_NB_MISS, TL_LINK_ACQUIRE_NB_HIT + TL_L2_N_REQUESTS
 _Static_assert(IS_ROW(ACQUIRE_NT_SHARED, TL_LINK_ACQUIRE_NT_HIT + 2 * TL_L2_N_REQUESTS), "in the same order");
 #undef IS_ROW
 
-TL_ALWAYS_INLINE tl_l2_slice *tl_l2_slice_of(tl_l2 *l2, uint64_t line) { return &l2->slices[line >> l2->line_log2 & l2->slice_mask]; }
+TL_ALWAYS_INLINE tl_l2_slice *tl_l2_slice_of(tl_l2 *l2, uint64_t line) { return &l2->slices[line >> l2->slice_shift & l2->slice_mask]; }
+
+// The way of a slice that holds this line of tl_l2.lines.
+TL_ALWAYS_INLINE uint32_t tl_l2_cache_way(const tl_l2 *l2, const tl_l2_slice *slice, uint32_t l2_way) {
+    return (l2_way >> l2->sector_log2) - slice->first_way;
+}
 
 static inline uint32_t tl_l2_find(tl_l2 *l2, uint64_t line) {
     const tl_l2_slice *slice = tl_l2_slice_of(l2, line);
     uint32_t way = tl_cache_find(&slice->cache, line);
-    return way == TL_NO_WAY ? TL_NO_WAY : slice->first_way + way;
+    if (way == TL_NO_WAY)
+        return TL_NO_WAY;
+    way += slice->first_way;
+    if (TL_LIKELY(l2->sector_log2 == 0))
+        return way;
+    way = way << l2->sector_log2 | (uint32_t)(line >> l2->line_log2 & ((1u << l2->sector_log2) - 1));
+    return l2->lines[way].is_present ? way : TL_NO_WAY;
 }
 
 TL_ALWAYS_INLINE void tl_l2_add_sharer(tl_l2_line *entry, const tl_l2_client *client) {
@@ -175,17 +196,23 @@ TL_ALWAYS_INLINE void tl_l2_count_miss(uint64_t *link, tl_l2_slice *slice, const
     slice->tally[TL_L2_READMISS_HART0 + agent->id] += 1;
 }
 
-TL_ALWAYS_INLINE void tl_l2_evict(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint32_t way, tl_l2_line *entry, uint64_t time) {
-    uint64_t line = tl_cache_line(&slice->cache, way);
+// Returns whether the line has data for memory.
+TL_ALWAYS_INLINE bool tl_l2_drop(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line) {
     if (TL_UNLIKELY(entry->sharers != 0)) // most lines left the caches above long ago
         tl_l2_take_back(l2, slice, entry, line);
-    if (entry->is_dirty) {
-        slice->tally[TL_L2_EVICT_DIRTY] += 1;
-        slice->tally[TL_L2_WRITEBACK] += 1;
-        tl_dram_write(&l2->dram, agent, line, time);
-    } else {
+    if (!entry->is_dirty) {
         slice->tally[TL_L2_EVICT_CLEAN] += 1;
+        return false;
     }
+    slice->tally[TL_L2_EVICT_DIRTY] += 1;
+    slice->tally[TL_L2_WRITEBACK] += 1;
+    return true;
+}
+
+TL_ALWAYS_INLINE void tl_l2_evict(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint32_t way, tl_l2_line *entry, uint64_t time) {
+    uint64_t line = tl_cache_line(&slice->cache, way);
+    if (tl_l2_drop(l2, slice, entry, line))
+        tl_dram_write(&l2->dram, agent, line, time);
 }
 
 // Gives an instruction cache a copy of a line that is here. Returns the cycles of it.
@@ -259,7 +286,7 @@ TL_ALWAYS_INLINE void tl_l2_take_release(tl_l2_client *client, tl_l2_slice *slic
 static inline void tl_l2_release_data(tl_l2_client *client, uint64_t line, uint32_t l2_way, uint64_t time) {
     tl_l2_slice *slice = tl_l2_slice_of(client->l2, line);
     tl_l2_take_release(client, slice, l2_way, time);
-    tl_cache_touch(&slice->cache, l2_way - slice->first_way);
+    tl_cache_touch(&slice->cache, tl_l2_cache_way(client->l2, slice, l2_way));
 }
 
 // An instruction cache dropped the line.

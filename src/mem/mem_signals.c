@@ -34,6 +34,7 @@ static uint32_t n_of(const tl_config *config, enum tl_mem_unit_kind kind) {
     case TL_MEM_UNIT_L2: return config->l2_slices;
     case TL_MEM_UNIT_MEM: return config->mem_channels;
     case TL_MEM_UNIT_LINK: return config->n_harts;
+    case TL_MEM_UNIT_BSQ: return config->core.kind == TL_CORE_OUT_OF_ORDER;
     default: return 1;
     }
 }

@@ -9,6 +9,8 @@
 
 static uint32_t sets_of(const tl_cache_config *cache) { return cache->size_bytes / cache->ways / cache->line_bytes; }
 
+static uint32_t sectors_of(const tl_config *config) { return config->bsq.sectors > 1 ? config->bsq.sectors : 1; }
+
 static tl_status check_cache(const char *name, const tl_cache_config *cache, uint32_t line_bytes, uint32_t slices, tl_error *err) {
     if (cache->line_bytes != line_bytes || !tl_is_pow2(line_bytes) || line_bytes < 16 || line_bytes > 128)
         return tl_fail(err, TL_EINVAL, "%s.line_bytes = %u: must be 16, 32, 64 or 128 and the same for l1i, l1d and l2", name,
@@ -55,7 +57,7 @@ static tl_status check(const tl_config *config, tl_error *err) {
     if (status == TL_OK)
         status = check_cache("l1d", &config->l1d, line_bytes, 1, err);
     if (status == TL_OK)
-        status = check_cache("l2", &config->l2, line_bytes, slices, err);
+        status = check_cache("l2", &config->l2, line_bytes, slices * sectors_of(config), err);
     bool is_prefetching = config->l1i.prefetch != TL_PREFETCH_NONE || config->l1d.prefetch != TL_PREFETCH_NONE;
     if (status == TL_OK && is_prefetching && sets_of(&config->l2) < 2)
         status = tl_fail(err, TL_EINVAL, "l2.size_bytes = %u: prefetchers need an l2 of at least two sets", config->l2.size_bytes);
@@ -101,6 +103,7 @@ static void share_l1(const tl_hart_mem *hm, tl_l1 *l1, tl_l1 *of_leader) {
     enum { MANY = 1 << 30 };
     of_leader->cache.n_invalid = MANY;
     *l1 = *of_leader;
+    l1->cache.clock = &hm->h->stamp; // the core keeps stamps of its harts together
     l1->client.link = hm->memory->links[hm->h->id];
     l1->client.agent.id = hm->h->id;
     l1->client.agent.context = &hm->h->context;
@@ -171,7 +174,7 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
             return false;
     }
     m->is_fixed = tl_cache_is_fixed(&hm->l1d.cache) && tl_cache_is_fixed(&m->l2.slices[0].cache) && config->l2_slices == 1 &&
-                  config->l1d.prefetch == TL_PREFETCH_NONE && config->l2.prefetch == TL_PREFETCH_NONE && !hm->shares_l1;
+                  config->l1d.prefetch == TL_PREFETCH_NONE && config->l2.prefetch == TL_PREFETCH_NONE && !m->l2.bsq;
     m->is_fixed_fetch = m->is_fixed && tl_cache_is_fixed(&hm->l1i.cache) && config->l1i.prefetch == TL_PREFETCH_NONE;
     h->port = m->is_fixed_fetch ? &tl_memory_port_fixed : m->is_fixed ? &tl_memory_port_fixed_data : &tl_memory_port;
     tl_slots_init(hm);
@@ -181,9 +184,12 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
 static bool new_l2(tl_memory *m, tl_arena *arena, uint64_t *const **next_tally) {
     const tl_config *config = &m->config;
     tl_l2 *l2 = &m->l2;
-    uint32_t slice_sets = sets_of(&config->l2) / config->l2_slices, slice_ways = slice_sets * config->l2.ways;
-    size_t n_ways = (size_t)slice_ways * config->l2_slices;
+    const uint32_t sectors = sectors_of(config);
+    uint32_t slice_sets = sets_of(&config->l2) / config->l2_slices / sectors, slice_ways = slice_sets * config->l2.ways;
+    size_t n_ways = (size_t)slice_ways * config->l2_slices, n_lines = n_ways * sectors;
     l2->line_log2 = m->line_log2;
+    l2->sector_log2 = tl_log2(sectors);
+    l2->slice_shift = m->line_log2 + l2->sector_log2;
     l2->slice_mask = config->l2_slices - 1;
     l2->busy_cycles = config->mem.l2_busy_cycles;
     l2->hit_cycles = config->mem.l2_hit_cycles;
@@ -191,15 +197,15 @@ static bool new_l2(tl_memory *m, tl_arena *arena, uint64_t *const **next_tally) 
     l2->upgrade_cycles = config->mem.upgrade_cycles;
     l2->is_prefetching = config->l2.prefetch == TL_PREFETCH_NEXT_LINE;
     uint64_t *stamps = tl_arena_alloc(arena, n_ways * sizeof *stamps);
-    l2->lines = tl_arena_alloc(arena, n_ways * sizeof *l2->lines);
-    l2->contested_at = tl_arena_alloc(arena, n_ways * sizeof *l2->contested_at);
+    l2->lines = tl_arena_alloc(arena, n_lines * sizeof *l2->lines);
+    l2->contested_at = tl_arena_alloc(arena, n_lines * sizeof *l2->contested_at);
     if (!stamps || !l2->lines || !l2->contested_at)
         return false;
     for (uint32_t i = 0; i < config->l2_slices; i++) {
         tl_l2_slice *slice = &l2->slices[i];
         slice->tally = *(*next_tally)++;
         slice->first_way = i * slice_ways;
-        if (!tl_cache_init(&slice->cache, arena, slice_sets, config->l2.ways, m->line_log2, m->line_log2 + tl_log2(config->l2_slices),
+        if (!tl_cache_init(&slice->cache, arena, slice_sets, config->l2.ways, l2->slice_shift, l2->slice_shift + tl_log2(config->l2_slices),
                            config->l2.replacement, stamps + slice->first_way, &l2->clock, seed_of(m, i, UNIT_L2)))
             return false;
     }
@@ -236,6 +242,13 @@ static bool new_shared(tl_memory *m, tl_arena *arena, uint64_t *const *shared_ta
     m->dma = *shared_tally++;
     for (uint32_t i = 0; i < m->n_harts; i++)
         m->links[i] = *shared_tally++;
+    if (m->config.core.kind == TL_CORE_OUT_OF_ORDER) {
+        const uint32_t n_lines = sets_of(&m->config.l2) * m->config.l2.ways;
+        m->writes_through = m->config.bsq.l1d_write == TL_WRITE_THROUGH;
+        m->l2.bsq = &m->bsq;
+        if (!tl_bsq_init(&m->bsq, &m->config.bsq, arena, n_lines, *shared_tally++))
+            return false;
+    }
     m->fetched_pages = tl_arena_alloc(arena, m->ram_bytes / 4096 / 8 + 1);
     return m->fetched_pages != NULL;
 }

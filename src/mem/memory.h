@@ -5,6 +5,7 @@
 #ifndef TL_MEM_MEMORY_H
 #define TL_MEM_MEMORY_H
 
+#include "mem/bsq.h"
 #include "mem/l1.h"
 #include "mem/tlb.h"
 #include "model/bus.h"
@@ -65,6 +66,7 @@ struct tl_memory {
     // prefetches.
     bool is_fixed;
     bool is_fixed_fetch; // and L1Is likewise
+    bool writes_through; // of L1Ds
     uint32_t n_harts, line_log2;
     uint32_t reserving;            // harts that may have a reservation, a bit for each
     uint64_t *bus, *dma;           // tallies
@@ -72,6 +74,7 @@ struct tl_memory {
     const tl_bus *devices;         // addresses outside RAM; NULL: no device
     uint8_t *fetched_pages;        // a bit for each RAM page that was ever in an L1I
     tl_l2 l2;
+    tl_bsq bsq; // of detailed cores
     tl_hart_mem harts[TL_MAX_HARTS];
 };
 

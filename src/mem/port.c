@@ -34,7 +34,7 @@ static bool access_line(tl_hart_mem *hm, const piece *p, tl_use use) {
     uint32_t way = access_cache(hm, p->at.paddr, use);
     if (TL_UNLIKELY(way == TL_NO_WAY))
         return false;
-    if (TL_LIKELY(!hm->l1d.lines[way].is_contested))
+    if (TL_LIKELY(way != TL_NO_COPY && !hm->l1d.lines[way].is_contested))
         tl_slot_show_data(hm, p->vaddr, p->at.paddr, way, p->at.entry);
     return true;
 }

@@ -68,6 +68,11 @@ void tl_config_default(tl_config *ret_config) {
                  .store_misses = 8,
                  .clear_cycles = 10,
                  .split_cycles = 4,
+                 .trace_ways = 8,
+                 .trace_line_uops = 6,
+                 .trace_line_cycles = 2,
+                 .trace_branches = 2,
+                 .build_width = 1,
                  .alu_ports = 0x0f,
                  .shift_ports = 0x03,
                  .branch_ports = 0x09,
@@ -91,6 +96,7 @@ void tl_config_default(tl_config *ret_config) {
         .l1d = {.size_bytes = 32 << 10, .ways = 8, .line_bytes = 64, .replacement = TL_REPLACE_LRU},
         .l2 = {.size_bytes = 512 << 10, .ways = 8, .line_bytes = 64, .replacement = TL_REPLACE_LRU},
         .l2_slices = 1,
+        .bsq = {.sectors = 1, .stream_lines = 4},
         .itlb = {.entries = 32, .ways = 32, .replacement = TL_REPLACE_LRU},
         .dtlb = {.entries = 32, .ways = 32, .replacement = TL_REPLACE_LRU},
         .l2tlb = {.entries = 1024, .ways = 4, .replacement = TL_REPLACE_LRU},
@@ -187,16 +193,19 @@ static tl_status check_policy(const tl_config *config, const char *part, tl_repl
     return TL_OK;
 }
 
-static tl_status check_cache(const tl_config *config, const char *part, const tl_cache_config *cache, uint32_t slices, tl_error *err) {
+static tl_status check_cache(const tl_config *config, const char *part, const tl_cache_config *cache, uint32_t slices, uint32_t sectors,
+                             tl_error *err) {
     char path[32], made_of[80];
     tl_status status = check_policy(config, part, cache->replacement, cache->ways, err);
     if (status != TL_OK)
         return status;
     int n = snprintf(made_of, sizeof made_of, "%u way%s of %u-byte lines", cache->ways, cache->ways == 1 ? "" : "s", cache->line_bytes);
+    if (sectors > 1)
+        n += snprintf(made_of + n, sizeof made_of - (size_t)n, ", %u to a tag", sectors);
     if (slices > 1)
         snprintf(made_of + n, sizeof made_of - (size_t)n, " in %u slices", slices);
     snprintf(path, sizeof path, "%s.size", part);
-    return check_sets(config, path, (uint64_t)cache->ways * cache->line_bytes * slices, made_of, err);
+    return check_sets(config, path, (uint64_t)cache->ways * cache->line_bytes * sectors * slices, made_of, err);
 }
 
 // All caches have lines of one size. The one that differs from the other two is named; if all
@@ -279,8 +288,33 @@ static tl_status check_core(const tl_config *config, tl_error *err) {
         return bad(err, config, "core.replay", "core.replay_miss is %u, and either both are 0 or none is", core->replay_miss_cycles);
     if (core->alias_bits != 0 && core->alias_bits < 12)
         return bad(err, config, "core.alias_bits", "must be 0, or 12 and more, because a page has 12");
+    const uint32_t trace_way = core->trace_ways * core->trace_line_uops;
+    if (core->trace_uops % trace_way != 0 || (core->trace_uops != 0 && !tl_is_pow2(core->trace_uops / trace_way)))
+        return bad(err, config, "core.trace", "must be 0, or core.trace_ways * core.trace_line = %u times a power of two", trace_way);
     if (core->fast_ports & ~core->alu_ports)
         return bad(err, config, "core.fast_ports", "must be part of core.alu_ports = %u", core->alu_ports);
+    return TL_OK;
+}
+
+// An in-order hart waits for each access, so nothing of this would change a count.
+static tl_status check_bsq(const tl_config *config, tl_error *err) {
+    const tl_bsq_config *bsq = &config->bsq;
+    const struct {
+        const char *key;
+        bool is_asked_for;
+    } detailed[] = {{"l1d.write", bsq->l1d_write != TL_WRITE_BACK},
+                    {"l2.sectors", bsq->sectors > 1},
+                    {"l2.streams", bsq->streams != 0},
+                    {"mem.queue", bsq->queue_entries != 0}};
+    for (uint32_t i = 0; i < TL_COUNT_OF(detailed) && config->core.kind == TL_CORE_IN_ORDER; i++)
+        if (detailed[i].is_asked_for)
+            return bad(err, config, detailed[i].key, "needs core.kind: out_of_order, as machines netburst and ooo have");
+    if (bsq->write_buffers != 0 && bsq->l1d_write != TL_WRITE_THROUGH)
+        return bad(err, config, "l1d.write_buffers", "needs l1d.write: through, because other stores stay in the l1d");
+    if (bsq->adjacent != 0 && bsq->sectors == 1)
+        return bad(err, config, "l2.adjacent", "needs l2.sectors of 2 or more, because a tag of one line has no other");
+    if (bsq->streams != 0 && config->l2.prefetch != TL_PREFETCH_NONE)
+        return bad(err, config, "l2.streams", "needs l2.prefetch: none, because one prefetcher follows the misses");
     return TL_OK;
 }
 
@@ -301,7 +335,7 @@ static tl_status check_predictor(const tl_config *config, tl_error *err) {
 tl_status tl_config_check(const tl_config *config, tl_error *err) {
     static const char *const powers_of_two[] = {"bp.counters",  "bp.table_entries", "bp.btb_entries", "l2.slices",
                                                 "mem.channels", "mem.banks",        "mem.row_bytes",  "l1d.line",
-                                                "l1i.line",     "l2.line",          "chip.burst"};
+                                                "l1i.line",     "l2.line",          "l2.sectors",     "chip.burst"};
     tl_status status = check_ranges(config, err);
     if (status == TL_OK)
         status = check_texts(config, err);
@@ -319,13 +353,15 @@ tl_status tl_config_check(const tl_config *config, tl_error *err) {
         return status;
     status = check_predictor(config, err);
     if (status == TL_OK)
+        status = check_bsq(config, err);
+    if (status == TL_OK)
         status = check_lines(config, err);
     if (status == TL_OK)
-        status = check_cache(config, "l1d", &config->l1d, 1, err);
+        status = check_cache(config, "l1d", &config->l1d, 1, 1, err);
     if (status == TL_OK)
-        status = check_cache(config, "l1i", &config->l1i, 1, err);
+        status = check_cache(config, "l1i", &config->l1i, 1, 1, err);
     if (status == TL_OK)
-        status = check_cache(config, "l2", &config->l2, config->l2_slices, err);
+        status = check_cache(config, "l2", &config->l2, config->l2_slices, config->bsq.sectors, err);
     if (status == TL_OK)
         status = check_inclusion(config, "l1i", &config->l1i, err);
     if (status == TL_OK)

@@ -21,6 +21,7 @@ enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_
 typedef enum tl_isa_number { TL_ISA_RISCV64, TL_ISA_AARCH64, TL_N_ISAS } tl_isa_number;
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
 typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch;
+typedef enum tl_write_policy { TL_WRITE_BACK, TL_WRITE_THROUGH } tl_write_policy;
 typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN, TL_BP_TAGE } tl_bp_kind;
 
 typedef struct tl_cache_config {
@@ -81,7 +82,14 @@ typedef enum tl_core_kind { TL_CORE_IN_ORDER, TL_CORE_OUT_OF_ORDER } tl_core_kin
 
 // The structure of an out-of-order core (docs/detailed-core.md). Latencies are those of
 // tl_pipeline_config. A mask of ports has bit n for dispatch port n.
-enum { TL_MAX_THREADS = 2, TL_MAX_PORTS = 8, TL_MAX_ROB = 512, TL_MAX_STORE_BUFFERS = 128, TL_MAX_FRONT_CYCLES = 63 };
+enum {
+    TL_MAX_THREADS = 2,
+    TL_MAX_PORTS = 8,
+    TL_MAX_ROB = 512,
+    TL_MAX_STORE_BUFFERS = 128,
+    TL_MAX_FRONT_CYCLES = 63,
+    TL_MAX_TRACE_LINE = 16
+};
 typedef struct tl_core_config {
     tl_core_kind kind;
     uint32_t threads; // hardware threads of a core: harts that share it; 0 counts as 1
@@ -102,8 +110,22 @@ typedef struct tl_core_config {
     uint32_t alias_bits;
     uint32_t clear_cycles;          // until fetch restarts after a machine clear
     uint32_t alu_ports, fast_ports; // fast: two simple operations a cycle
+    // The trace cache; 0 uops: fetch reads the L1I. trace_line_cycles: a line occupies fetch so
+    // long. build_width: instructions of a line that is built, in a cycle.
+    uint32_t trace_uops, trace_ways, trace_line_uops, trace_line_cycles, trace_branches, build_width;
     uint32_t shift_ports, branch_ports, mul_ports, fp_ports, move_ports, load_ports, store_ports, data_ports;
 } tl_core_config;
+
+// Between the L1D of a detailed core and memory: mem/bsq.h.
+enum { TL_MAX_SECTORS = 8, TL_MAX_STREAMS = 32, TL_MAX_BUS_QUEUE = 64, TL_MAX_WRITE_BUFFERS = 16 };
+typedef struct tl_bsq_config {
+    tl_write_policy l1d_write;      // through: a store that misses allocates nothing
+    uint32_t write_buffers;         // that combine stores written through; 0: none
+    uint32_t sectors;               // lines of one tag of the L2, a power of two; 0 counts as 1
+    uint32_t adjacent;              // 1: a miss also fetches the other sectors of its tag
+    uint32_t streams, stream_lines; // of the L2's prefetcher, lines ahead; 0 streams: none
+    uint32_t queue_entries;         // line transactions with memory under way; 0: no limit
+} tl_bsq_config;
 
 typedef struct tl_mem_config {
     uint32_t l2_hit_cycles;  // an L1 miss that hits L2 waits this long
@@ -168,6 +190,7 @@ typedef struct tl_config {
     tl_cache_config l1i, l1d, l2; // l2: size of the whole, over all slices
     // A power of two; lines are dealt out by their low line-number bits.
     uint32_t l2_slices;
+    tl_bsq_config bsq;
     tl_tlb_config itlb, dtlb, l2tlb;
     uint32_t mem_channels; // a power of two
     tl_mem_config mem;

@@ -9,6 +9,7 @@
 
 static const char *const replacements[] = {"lru", "plru", "fifo", "random", NULL};
 static const char *const prefetchers[] = {"none", "next_line", NULL};
+static const char *const write_policies[] = {"back", "through", NULL};
 static const char *const isas[] = {"riscv64", "aarch64", NULL};
 static const char *const core_kinds[] = {"in_order", "out_of_order", NULL};
 static const char *const bp_kinds[] = {"bht", "gshare", "btfn", "not_taken", "tage", NULL};
@@ -26,12 +27,15 @@ const tl_key tl_config_keys[] = {
 const uint32_t tl_n_config_keys = TL_COUNT_OF(tl_config_keys);
 
 // Every enum of tl_config is read and written as an unsigned of its size.
-static_assert(sizeof(tl_replacement) == 4 && sizeof(tl_prefetch) == 4 && sizeof(tl_bp_kind) == 4, "enums are four bytes");
+static_assert(sizeof(tl_replacement) == 4 && sizeof(tl_prefetch) == 4 && sizeof(tl_bp_kind) == 4 && sizeof(tl_write_policy) == 4,
+              "enums are four bytes");
 
 static bool is_within(const tl_key *key, size_t first, size_t end) { return key->offset >= first && key->offset < end; }
 
 bool tl_config_key_applies(const tl_key *key, const tl_config *config) {
     if (is_within(key, offsetof(tl_config, core.threads), offsetof(tl_config, core) + sizeof config->core))
+        return config->core.kind == TL_CORE_OUT_OF_ORDER;
+    if (is_within(key, offsetof(tl_config, bsq), offsetof(tl_config, bsq) + sizeof config->bsq))
         return config->core.kind == TL_CORE_OUT_OF_ORDER;
     if (is_within(key, offsetof(tl_config, bp.tables), offsetof(tl_config, bp.btb_entries)))
         return config->bp.kind == TL_BP_TAGE;

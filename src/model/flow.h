@@ -40,6 +40,9 @@ typedef struct tl_flow_insn {
 typedef struct tl_flow tl_flow;
 struct tl_flow {
     tl_hart *h;
+    // The core sets it before `fetch`. The instruction comes from a trace cache, so its line is not
+    // looked up.
+    bool is_traced;
     // Looks the line up, which may advance h->now; then executes the instruction at pc as `entry`.
     tl_flow_result (*fetch)(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn);
     void (*take_back)(tl_flow *flow, uint32_t entry);

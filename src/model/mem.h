@@ -14,12 +14,12 @@ typedef struct tl_memory tl_memory;
 struct tl_bus; // model/bus.h
 
 // Unit types of the shared part, in slot order after the harts' units: l2.0.., noc, mem0.., bus,
-// dma, link0.. (one for each hart).
+// dma, link0.. (one for each hart), bsq (of detailed cores).
 typedef struct tl_memory_unit {
     const tl_unit_type *type;
     char path[24];
 } tl_memory_unit;
-enum { TL_MAX_MEMORY_UNITS = TL_MAX_L2_SLICES + TL_MAX_MEM_CHANNELS + TL_MAX_HARTS + 3 };
+enum { TL_MAX_MEMORY_UNITS = TL_MAX_L2_SLICES + TL_MAX_MEM_CHANNELS + TL_MAX_HARTS + 4 };
 uint32_t tl_memory_n_units(const tl_config *config);
 void tl_memory_unit_at(const tl_config *config, uint32_t index, tl_memory_unit *ret_unit);
 

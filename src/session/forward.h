@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Fast-forward and sampling on machines with a detailed core. Stretches of the fast engine, which
 // keeps caches, TLBs and predictors warm, stand between windows of the detailed core.
-// docs/detailed-core.md, section 7, has the rules.
+// docs/detailed-core.md, section 8, has the rules.
 #ifndef TL_SESSION_FORWARD_H
 #define TL_SESSION_FORWARD_H
 

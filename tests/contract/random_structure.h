@@ -7,6 +7,35 @@
 #include "machine/machine.h"
 #include "random_code.h"
 
+// Lines, sectors, streams, queues of any size, also those of one entry.
+static inline void choose_memory(rng *r, tl_config *config) {
+    tl_core_config *c = &config->core;
+    const bool writes_through = below(r, 2);
+    config->bsq = (tl_bsq_config){.l1d_write = writes_through ? TL_WRITE_THROUGH : TL_WRITE_BACK,
+                                  .write_buffers = writes_through ? below(r, 8) : 0,
+                                  .sectors = 1u << below(r, 3),
+                                  .streams = below(r, 2) ? 1 + below(r, 8) : 0,
+                                  .stream_lines = 1 + below(r, 16),
+                                  .queue_entries = below(r, 2) ? 1 + below(r, 12) : 0};
+    config->bsq.adjacent = config->bsq.sectors > 1 && below(r, 2);
+    config->l2.size_bytes = 32768u << below(r, 5);
+    config->l2.replacement = below(r, 3) ? TL_REPLACE_LRU : TL_REPLACE_RANDOM;
+    c->trace_ways = 1 + below(r, 8);
+    c->trace_line_uops = 2 + below(r, 8);
+    c->trace_uops = below(r, 2) ? (c->trace_ways * c->trace_line_uops) << below(r, 8) : 0;
+    c->trace_line_cycles = 1 + below(r, 3);
+    c->trace_branches = 1 + below(r, 4);
+    c->build_width = 1 + below(r, 4);
+}
+
+static inline void make_in_order(tl_config *config) {
+    tl_config plain;
+    tl_config_default(&plain);
+    config->core.kind = TL_CORE_IN_ORDER;
+    config->bp.kind = TL_BP_GSHARE;
+    config->bsq = plain.bsq;
+}
+
 static inline void choose_structure(rng *r, tl_config *config) {
     tl_core_config *c = &config->core;
     const uint32_t rename = 2 + below(r, 5), retire = 2 + below(r, 5), most = rename > retire ? rename : retire;
@@ -54,6 +83,7 @@ static inline void choose_structure(rng *r, tl_config *config) {
     config->bp.ras_entries = below(r, 8);
     config->l1d = (tl_cache_config){.size_bytes = 1024u << below(r, 5), .ways = 2, .line_bytes = 64};
     config->ram_bytes = 16 << 20;
+    choose_memory(r, config);
 }
 
 #endif

@@ -60,8 +60,10 @@ static void test_forwarding_is_what_an_in_order_machine_does(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed < 9; seed++) {
         const fast_engine *fast = &fast_engines[seed % TL_COUNT_OF(fast_engines)];
-        const tl_config config = choose(seed, TL_BP_GSHARE);
-        tl_config plain = config;
+        tl_config config = choose(seed, TL_BP_GSHARE), plain;
+        tl_config_default(&plain);
+        config.bsq = plain.bsq; // in-order machines have no other
+        plain = config;
         plain.core.kind = TL_CORE_IN_ORDER;
         tl_machine *a = new_machine(&config, &tl_engine_ooo, fast->engine), *b = new_machine(&plain, &tl_engine_step, NULL);
         fill(a, seed);

@@ -2,91 +2,7 @@
 // Small loops on the detailed core whose clocks are worked out on paper from docs/detailed-core.md.
 // A loop runs 100 iterations to warm caches and predictor, then 100 more are timed. A kernel's
 // clocks are thus those of its slowest chain alone.
-#include <inttypes.h>
-
-#include "base/testing.h"
-#include "isa/rv/hart.h"
-#include "machine/machine.h"
-#include "session/description.h"
-
-enum { T0 = 5, T1 = 6, T2 = 7, A0 = 10, A1 = 11, DATA = 1 << 20, MAX_WORDS = 2048 };
-
-static uint32_t addi(uint32_t rd, uint32_t rs1, int32_t imm) { return (uint32_t)imm << 20 | rs1 << 15 | rd << 7 | 0x13; }
-static uint32_t slli(uint32_t rd, uint32_t rs1, uint32_t by) { return by << 20 | rs1 << 15 | 1 << 12 | rd << 7 | 0x13; }
-static uint32_t mul(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 1u << 25 | rs2 << 20 | rs1 << 15 | rd << 7 | 0x33; }
-static uint32_t divide(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 1u << 25 | rs2 << 20 | rs1 << 15 | 4 << 12 | rd << 7 | 0x33; }
-static uint32_t ld(uint32_t rd, uint32_t rs1, int32_t imm) { return (uint32_t)imm << 20 | rs1 << 15 | 3 << 12 | rd << 7 | 0x03; }
-static uint32_t store(uint32_t rs2, uint32_t rs1, uint32_t size_log2) { return rs2 << 20 | rs1 << 15 | size_log2 << 12 | 0x23; }
-static uint32_t fadd(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 0x02000053 | rs2 << 20 | rs1 << 15 | 7 << 12 | rd << 7; }
-static uint32_t fmul(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 0x12000053 | rs2 << 20 | rs1 << 15 | 7 << 12 | rd << 7; }
-static uint32_t branch(uint32_t funct3, uint32_t rs1, uint32_t rs2, int32_t offset) {
-    const uint32_t i = (uint32_t)offset;
-    return (i >> 12 & 1) << 31 | (i >> 5 & 63) << 25 | rs2 << 20 | rs1 << 15 | funct3 << 12 | (i >> 1 & 15) << 8 | (i >> 11 & 1) << 7 |
-           0x63;
-}
-static uint32_t beq(uint32_t rs1, uint32_t rs2, int32_t offset) { return branch(0, rs1, rs2, offset); }
-static uint32_t bne(uint32_t rs1, uint32_t rs2, int32_t offset) { return branch(1, rs1, rs2, offset); }
-
-typedef struct kernel {
-    tl_machine *machine;
-    tl_hart *h;
-    tl_rv_hart *rv;
-    uint32_t words[MAX_WORDS], n, n_skipped; // words, and those that are jumped over
-} kernel;
-
-static void open_kernel(kernel *k, const char *machine, const char *const *overrides) {
-    tl_config config;
-    tl_error err;
-    if (tl_description_open(machine, &config, &err) != TL_OK)
-        fail_msg("%s", err.text);
-    config.ram_bytes = 64 << 20;
-    for (; overrides && *overrides; overrides++)
-        if (tl_config_set(&config, *overrides, &err) != TL_OK)
-            fail_msg("%s", err.text);
-    *k = (kernel){0};
-    if (tl_machine_new(&config, &tl_engine_ooo, &k->machine, &err) != TL_OK)
-        fail_msg("%s", err.text);
-    k->h = k->machine->harts[0];
-    k->rv = tl_rv(k->h);
-    k->h->pc = TL_RAM_BASE_PADDR;
-}
-
-static void emit(kernel *k, uint32_t word) {
-    assert_true(k->n < MAX_WORDS);
-    k->words[k->n++] = word;
-}
-
-static void emit_n(kernel *k, uint32_t n, uint32_t word) {
-    while (n-- > 0)
-        emit(k, word);
-}
-
-static void put64(const kernel *k, uint64_t paddr, uint64_t value) { memcpy(tl_machine_ram(k->machine, paddr), &value, sizeof value); }
-
-static uint64_t run_iterations(kernel *k, uint64_t n) {
-    k->h->horizon = UINT64_MAX;
-    k->h->insn_limit = k->h->instret + n * (k->n - k->n_skipped);
-    assert_int_equal(k->h->engine->run(k->h), TL_STOP_LIMIT);
-    return k->h->now;
-}
-
-// Closes the loop. Returns the cycles of 100 warm iterations.
-static uint64_t time_loop(kernel *k) {
-    emit(k, addi(A0, A0, -1));
-    emit(k, bne(A0, 0, -4 * (int32_t)k->n));
-    memcpy(k->machine->ram, k->words, k->n * sizeof k->words[0]);
-    k->rv->x[A0] = 1 << 30;
-    const uint64_t start = run_iterations(k, 100);
-    return run_iterations(k, 100) - start;
-}
-
-static void close_kernel(kernel *k) {
-    tl_error err;
-    tl_machine_sync(k->machine);
-    if (tl_machine_check_identities(k->machine, &err) != TL_OK)
-        fail_msg("%s", err.text);
-    tl_machine_free(k->machine);
-}
+#include "core_kernel.h"
 
 // `n` times the word; each takes `half_cycles`.
 static void chain_takes(const char *machine, uint32_t n, uint32_t word, uint64_t half_cycles) {
@@ -153,17 +69,25 @@ static void test_a_store_is_two_uops(void **state) {
         emit(&k, store(T2, A1, 3));
         emit(&k, addi(T1, 0, 1));
     }
+    // Two iterations are 33 trace lines of two clocks: 31 of two pairs, and two of a pair and the
+    // loop's end, whose five uops leave no room for a store.
+    assert_int_equal(time_loop(&k), 100 * 33);
+    close_kernel(&k);
+    static const char *const without[] = {"core.trace=0", "l1i.size=32KiB", NULL};
+    open_kernel(&k, "netburst", without);
+    k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA;
+    for (uint32_t i = 0; i < 32; i++) {
+        emit(&k, store(T2, A1, 3));
+        emit(&k, addi(T1, 0, 1));
+    }
     // The loop's end has a clock of its own, because a store's uops are not parted.
     assert_int_equal(time_loop(&k), 100 * 33);
     close_kernel(&k);
 }
 
-// Lines of a ring, each the pointer to the next, 16 loads an iteration.
+// 16 loads an iteration.
 static uint64_t time_ring(kernel *k, uint64_t n_lines, uint64_t stride) {
-    const uint64_t base = TL_RAM_BASE_PADDR + DATA;
-    for (uint64_t i = 0; i < n_lines; i++)
-        put64(k, base + i * stride, base + (i + 1) % n_lines * stride);
-    k->rv->x[T0] = base;
+    put_ring(k, n_lines, stride);
     emit_n(k, 16, ld(T0, T0, 0));
     return time_loop(k);
 }
@@ -227,6 +151,22 @@ static void test_a_wrong_path_leaves_dependences_alone(void **state) {
     }
     k.n_skipped = 8;
     assert_int_equal(time_loop(&k), 100 * 8 * 4 * 14);
+    close_kernel(&k);
+}
+
+// The division is told first, the additions later. Nothing is dispatched before both. The
+// multiplication is older than the next division, whose port it takes for a clock.
+static void test_a_uop_waits_for_its_latest_operand(void **state) {
+    (void)state;
+    kernel k;
+    open_kernel(&k, "ooo", NULL);
+    k.rv->x[A1] = 7;
+    emit(&k, divide(T1, A1, A1));
+    emit(&k, addi(T2, T2, 1));
+    emit(&k, addi(T2, T2, 1));
+    emit(&k, mul(T0, T1, T2));
+    assert_int_equal(time_loop(&k), 100 * (26 + 1));
+    assert_int_equal(read_signal(&k, "hart0.core.in_vain"), 0);
     close_kernel(&k);
 }
 
@@ -352,6 +292,18 @@ static void test_impossible_structures_are_refused(void **state) {
         {"harts=9", "harts = 9: must be between 1 and 8", NULL},
         {"core.rob=5", "core.rob = 5: must be at least 6, because core.threads = 2 and each has a half", "netburst"},
         {"core.stores=1", "core.stores = 1: must be at least 2, because core.threads = 2 and each has a half", "netburst"},
+        {"core.trace=100", "core.trace = 100: must be 0, or core.trace_ways * core.trace_line = 48 times a power of two", NULL},
+        {"l2.sectors=3", "l2.sectors = 3: must be a power of two, such as 2 or 4", NULL},
+        {"l2.adjacent=1", "l2.adjacent = 1: needs l2.sectors of 2 or more, because a tag of one line has no other", NULL},
+        {"l2.prefetch=next_line", "l2.streams = 16: needs l2.prefetch: none, because one prefetcher follows the misses", NULL},
+        {"l1d.write_buffers=4", "l1d.write_buffers = 4: needs l1d.write: through, because other stores stay in the l1d", NULL},
+        {"l1d.write=through", "l1d.write = through: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
+        {"l2.sectors=2", "l2.sectors = 2: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
+        {"l2.streams=1", "l2.streams = 1: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
+        {"mem.queue=4", "mem.queue = 4: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
+        {"mem.queue=65", "mem.queue = 65: must be between 0 and 64", NULL},
+        {"l2.size=24KiB", "l2.size = 24KiB: must be 8 ways of 64-byte lines, 2 to a tag times a power of two, such as 16KiB or 32KiB",
+         "netburst"},
         {"core.general_queue=1", "core.general_queue = 1: must be at least 2, because core.threads = 2 and each has a half", "netburst"},
     };
     for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
@@ -394,6 +346,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_wrong_prediction_costs_the_front_end_and_two),
     cmocka_unit_test(test_a_load_waits_for_a_line_on_its_way),
     cmocka_unit_test(test_a_wrong_path_leaves_dependences_alone),
+    cmocka_unit_test(test_a_uop_waits_for_its_latest_operand),
     cmocka_unit_test(test_stores_forward_to_loads),
     cmocka_unit_test(test_a_load_waits_for_a_store_that_it_aliases),
     cmocka_unit_test(test_a_load_that_crosses_a_line_takes_longer),

@@ -108,8 +108,7 @@ static uint64_t run_seed(uint64_t seed, uint32_t threads) {
     tl_config config, plain;
     choose_config(&r, &config, threads);
     plain = config;
-    plain.core.kind = TL_CORE_IN_ORDER;
-    plain.bp.kind = TL_BP_GSHARE;
+    make_in_order(&plain);
     tl_machine *detailed = open_machine(&config, &tl_engine_ooo), *slow = open_machine(&plain, &tl_engine_step);
     uint64_t n_traps = 0;
     for (uint32_t i = 0; i < N; i++) {
@@ -417,8 +416,8 @@ static void test_two_threads_halve_three_uops_a_clock(void **state) {
         for (uint32_t i = 0; i < 64; i++)
             emit(p.words, &p.n, addi(13, 0, 1));
         const uint64_t cycles = time_loops(&p, running), wanted = 100 * 66 / 3 * (running == BOTH ? 2 : 1);
-        // The loops may begin in the same cycle or in two.
-        if (cycles < wanted || cycles > wanted + 2)
+        // The loops may begin in the same cycle or in two, and so may the last retirements.
+        if (cycles + 1 < wanted || cycles > wanted + 2)
             fail_msg("%" PRIu64 " cycles, wanted %" PRIu64, cycles, wanted);
         check_slots(p.machine, running);
         close_machine(p.machine, running);

@@ -116,8 +116,7 @@ static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2], uint
     tl_config_default(&config);
     choose_structure(&r, &config);
     plain = config;
-    plain.core.kind = TL_CORE_IN_ORDER;
-    plain.bp.kind = TL_BP_GSHARE;
+    make_in_order(&plain);
     pair p = {0};
     tl_error err;
     if (tl_machine_new(&config, &tl_engine_ooo, &p.detailed, &err) != TL_OK ||

@@ -234,8 +234,7 @@ static uint64_t run_seed(uint64_t seed, uint32_t n_harts, uint64_t n_looks, uint
     tl_config config, plain;
     choose_config(&r, &config, n_harts);
     plain = config;
-    plain.core.kind = TL_CORE_IN_ORDER;
-    plain.bp.kind = TL_BP_GSHARE;
+    make_in_order(&plain);
     pair p = {.detailed = machine_of(&config, &tl_engine_ooo), .slow = machine_of(&plain, &tl_engine_step), .seed = seed};
     for (uint32_t i = 0; i < n_harts; i++)
         fill_system_with(p.slow, (uint64_t)i * REGION_BYTES, &r, csrs, TL_COUNT_OF(csrs));

@@ -21,6 +21,8 @@ static void fetch_from(tl_core *core, uint64_t pc, uint32_t cause) {
     core->fetch_until = core->h->now;
     core->front_cause = cause;
     core->is_alone = core->waits_for_target = false;
+    if (core->shared->traces)
+        trace_redirect(core);
 }
 
 static void count_prediction(tl_core *core, const tl_flow_insn *insn, const prediction *is) {
@@ -36,7 +38,7 @@ static void count_prediction(tl_core *core, const tl_flow_insn *insn, const pred
     core->tally[CORE_BTB_MISS] += is->misses_btb;
 }
 
-// Fetches one instruction. false: it was the last one of this cycle.
+// Fetches one instruction. false: it was the last one of this cycle. *n_taken: control transfers.
 static bool fetch_one(tl_core *core, uint32_t *n_taken) {
     tl_hart *h = core->h;
     const uint32_t entry = entry_of(core, core->fetched);
@@ -76,15 +78,47 @@ static bool fetch_one(tl_core *core, uint32_t *n_taken) {
         return false;
     }
     *n_taken += is.is_taken;
-    return cycles == 0 && *n_taken < core->config->fetch_taken;
+    return cycles == 0;
+}
+
+static bool has_front_room(const tl_core *core) {
+    return core->fetched - core->renamed < core->front_capacity && core->fetched - core->retired < core->ring;
+}
+
+// Of a core with a trace cache. A line is delivered in one go or in several cycles; a cycle
+// delivers or builds.
+static bool fetch_traced(tl_core *core) {
+    uint32_t n = 0, n_taken = 0, width = core->config->fetch_width;
+    bool goes_on = true;
+    while (goes_on && n < width && has_front_room(core)) {
+        const trace_mode mode = trace_next(core, core->fetch_pc, n == 0);
+        if (mode == TRACE_WAITS && n == 0) {
+            core->tally[CORE_TRACE_WAIT] += 1;
+            core->fetch_until = core->trace.line_until;
+        }
+        if (mode == TRACE_WAITS)
+            break;
+        if (mode == TRACE_BUILDS)
+            width = core->config->build_width;
+        core->isa_flow->is_traced = mode == TRACE_DELIVERS;
+        const uint64_t fetched = core->fetched;
+        goes_on = fetch_one(core, &n_taken) && (mode == TRACE_DELIVERS || n_taken < core->config->fetch_taken);
+        if (core->fetched != fetched)
+            trace_took(core, mode, &core->insn[entry_of(core, fetched)]);
+        n += 1;
+    }
+    core->tally[CORE_TRACE_CYCLE] += n > 0 && core->isa_flow->is_traced;
+    core->isa_flow->is_traced = false;
+    return n > 0;
 }
 
 static bool fetch_group(tl_core *core) {
     uint32_t n = 0, n_taken = 0;
     bool goes_on = true;
-    while (goes_on && n < core->config->fetch_width && core->fetched - core->renamed < core->front_capacity &&
-           core->fetched - core->retired < core->ring) {
-        goes_on = fetch_one(core, &n_taken);
+    if (core->shared->traces)
+        return fetch_traced(core);
+    while (goes_on && n < core->config->fetch_width && has_front_room(core)) {
+        goes_on = fetch_one(core, &n_taken) && n_taken < core->config->fetch_taken;
         n += 1;
     }
     return n > 0;
@@ -231,6 +265,8 @@ static bool run_alone(tl_core *core, tl_stop *ret_stop) {
     tl_hart *h = core->h;
     const uint64_t cycle = h->now;
     h->pc = core->alone_pc;
+    if (core->shared->traces)
+        trace_end(core);
     const bool has_retired = core->flow->alone(core->flow, ret_stop);
     if (core->n_peers > 1)
         rewind_stopped(core, cycle);
@@ -379,8 +415,7 @@ TL_ALWAYS_INLINE void note_retirement(tl_core *core) {
 }
 
 static bool may_fetch(const tl_core *core) {
-    return !core->is_alone && !core->waits_for_target && core->fetch_until <= core->h->now &&
-           core->fetched - core->renamed < core->front_capacity && core->fetched - core->retired < core->ring;
+    return !core->is_alone && !core->waits_for_target && core->fetch_until <= core->h->now && has_front_room(core);
 }
 
 // An instruction that executes alone takes the cycles it needs, and the cycle under way is its
@@ -583,8 +618,6 @@ static core_shared *join(tl_core *core, tl_core *leader, tl_arena *arena) {
     core_shared *shared = leader ? leader->shared : tl_arena_alloc(arena, sizeof *shared);
     if (!shared)
         return NULL;
-    if (!leader)
-        memset(shared->line, 0xff, sizeof shared->line);
     core->thread = shared->n_threads;
     shared->threads[shared->n_threads++] = core;
     return shared;
@@ -614,5 +647,10 @@ tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_core *leader, tl_arena *aren
     core->watches_loads = h->config->n_harts > 1;
     set_ports(core);
     *ret_core = core;
+    if (!leader && core->config->trace_uops != 0) {
+        const tl_status status = trace_new(core->config, arena, &core->shared->traces, err);
+        if (status != TL_OK)
+            return status;
+    }
     return predictor_init(&core->predictor, &h->bp, h->config, arena, err);
 }

@@ -39,10 +39,18 @@ uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_trans
 
 static uint64_t line_of(const tl_core *core, uint64_t paddr) { return paddr & core->h->line_mask; }
 
-static void note_line(core_shared *shared, uint64_t line, uint64_t until) {
-    shared->line[shared->next_line] = line;
-    shared->line_until[shared->next_line] = until;
-    shared->next_line = (shared->next_line + 1) % MAX_LINES;
+// Lines that are here by now make room.
+static void note_line(core_shared *shared, uint64_t line, uint64_t now, uint64_t until) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < shared->n_lines; i++) {
+        shared->line[n] = shared->line[i];
+        shared->line_until[n] = shared->line_until[i];
+        n += shared->line_until[i] > now;
+    }
+    n -= n == MAX_LINES;
+    shared->line[n] = line;
+    shared->line_until[n] = until;
+    shared->n_lines = n + 1;
     shared->last_line_until = until > shared->last_line_until ? until : shared->last_line_until;
 }
 
@@ -51,22 +59,24 @@ static uint64_t line_arrives(const core_shared *shared, uint64_t line, uint64_t 
     uint64_t until = 0;
     if (shared->last_line_until <= now)
         return 0;
-    for (uint32_t i = 0; i < MAX_LINES; i++)
+    for (uint32_t i = 0; i < shared->n_lines; i++)
         if (shared->line[i] == line && shared->line_until[i] > until)
             until = shared->line_until[i];
     return until;
 }
 
-// A miss takes a buffer from now on; without a free one it waits for the first. Returns the cycles
-// it waits.
-static uint64_t take_buffer(uint64_t *buffers, uint32_t n, uint64_t now, uint64_t cycles) {
+// A miss takes the buffer that is free first, until that cycle. Returns when one is free from then
+// on.
+static uint64_t take_buffer(uint64_t *buffers, uint32_t n, uint64_t until) {
     uint32_t first = 0;
-    for (uint32_t i = 1; i < n; i++)
-        if (buffers[i] < buffers[first])
-            first = i;
-    const uint64_t wait = buffers[first] > now ? buffers[first] - now : 0;
-    buffers[first] = now + wait + cycles;
-    return wait;
+    uint64_t next = until;
+    for (uint32_t i = 1; i < n; i++) {
+        const uint32_t later = buffers[i] < buffers[first] ? first : i;
+        first = buffers[i] < buffers[first] ? i : first;
+        next = tl_lesser(next, buffers[later]);
+    }
+    buffers[first] = until;
+    return next;
 }
 
 // ---- Stores of other harts.
@@ -123,6 +133,9 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
     const uint64_t now = h->now, line = line_of(core, insn->paddr);
     port_call call;
     uint64_t translation;
+    // A miss asks for its line when it has a buffer.
+    const uint64_t free_at = core->shared->miss_free_at, wait = free_at > now ? free_at - now : 0;
+    h->now += wait;
     port_call_begin(core, &call);
     if (h->port->look_up(h, insn->vaddr, insn->pipe.size_bytes, false)) {
         h->tally[TL_S_DTLB_ACCESS] += 1;
@@ -130,11 +143,12 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
     }
     core->tally[CORE_LOAD_LOOKUP] += 1;
     const uint64_t cycles = port_call_end(core, &call, &translation);
+    h->now = now;
     core->wait[entry] = cycles == 0 ? LOAD_HITS : translation > cycles - translation ? LOAD_WAITS_TLB : LOAD_WAITS_MISS;
     if (cycles > translation) {
-        const uint64_t wait = take_buffer(core->shared->miss_until, core->config->misses, now, cycles);
         const uint64_t until = now + wait + cycles;
-        note_line(core->shared, line, until);
+        core->shared->miss_free_at = take_buffer(core->shared->miss_until, core->config->misses, until);
+        note_line(core->shared, line, now, until);
         core->has_missed[entry] = true;
         core->tally[CORE_LOAD_MISS] += 1;
         core->tally[CORE_BUFFER_WAIT] += wait;
@@ -299,8 +313,10 @@ bool memory_drain(tl_core *core) {
     core->tally[CORE_STORE_DRAIN] += 1;
     core->tally[CORE_STORE_DRAIN_MISS] += cycles > 0;
     if (cycles > 0) {
-        (void)take_buffer(core->shared->drain_until, core->config->store_misses, h->now, cycles);
-        note_line(core->shared, line, h->now + cycles);
+        (void)take_buffer(core->shared->drain_until, core->config->store_misses, h->now + cycles);
+        // A store that is written through leaves no line in the L1D.
+        if (h->config->bsq.l1d_write == TL_WRITE_BACK)
+            note_line(core->shared, line, h->now, h->now + cycles);
         core->drained_at = core->drained_at > h->now + cycles ? core->drained_at : h->now + cycles;
     }
     if (TL_UNLIKELY(core->watches_loads))

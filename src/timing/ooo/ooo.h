@@ -19,8 +19,8 @@ enum {
     MAX_RING = TL_MAX_IN_FLIGHT,
     MAX_NODES = 2 * MAX_RING,
     N_SOURCES = 3,
-    WHEEL = 2048, // half cycles; a later time goes round more than once
-    MAX_LINES = 64,
+    WHEEL = 2048,    // half cycles; a later time goes round more than once
+    MAX_LINES = 128, // misses of loads and of stores
     N_REGS = 64,
     N_FILTER = 256,
     MAX_SNOOPS = TL_MAX_HARTS,
@@ -82,16 +82,32 @@ typedef struct prediction {
 
 typedef struct core_tap core_tap; // tap.c
 
+typedef struct trace_cache trace_cache; // trace.c
+typedef struct trace_line {
+    uint64_t pc[TL_MAX_TRACE_LINE], used_at;
+    uint8_t n_insns, n_uops, n_branches, thread; // n_insns: 0: invalid
+} trace_line;
+typedef struct trace_reader { // fetch of a thread
+    trace_line line, built;   // delivered, under construction
+    uint32_t n_left;          // instructions of `line` that were not delivered
+    uint64_t line_until;      // no other line is delivered before
+    uint32_t code_generation;
+    uint64_t context;
+} trace_reader;
+typedef enum trace_mode { TRACE_WAITS, TRACE_DELIVERS, TRACE_BUILDS } trace_mode;
+
 // Resources that the threads of a core have in common. Each thread is a tl_core.
 typedef struct core_shared {
     tl_core *threads[TL_MAX_THREADS];
     uint32_t n_threads;
     uint64_t div_until, fp_div_until; // half cycles
-    // Lines on their way into the L1D, the latest ones, and the buffers of misses.
-    uint64_t line[MAX_LINES], line_until[MAX_LINES], miss_until[MAX_LINES];
-    uint64_t drain_until[MAX_LINES]; // store misses under way
-    uint32_t next_line;
+    // Lines on their way into the L1D, and the buffers of misses.
+    uint64_t line[MAX_LINES], line_until[MAX_LINES];
+    // Misses of loads and of stores under way. A miss of a load has a buffer from miss_free_at on.
+    uint64_t miss_until[MAX_LINES], drain_until[MAX_LINES], miss_free_at;
+    uint32_t n_lines;
     uint64_t last_line_until; // the latest of line_until
+    trace_cache *traces;      // NULL: fetch reads the L1I
 } core_shared;
 
 typedef struct core_limits { // of a thread: all that the core has, or its share
@@ -153,6 +169,7 @@ struct tl_core {
     tl_class alone_class;
     uint32_t front_cause; // cell that cycles without instructions belong to
     predictor predictor;
+    trace_reader trace;
 
     // Mispredicted instructions that have been dispatched: fetch is redirected at `valid`.
     uint32_t n_resolving;
@@ -220,9 +237,12 @@ static inline uint64_t cycle_of(uint64_t half_cycles) {
 
 // Counts an instruction in the first of three cells: loads, stores, branches.
 static inline void count_class(tl_core *core, uint32_t first, uint32_t issue) {
-    core->tally[first] += issue == ISSUE_LOAD;
-    core->tally[first + 1] += issue == ISSUE_STORE;
-    core->tally[first + 2] += issue == ISSUE_BRANCH;
+    if (issue == ISSUE_LOAD)
+        core->tally[first] += 1;
+    else if (issue == ISSUE_STORE)
+        core->tally[first + 1] += 1;
+    else if (issue == ISSUE_BRANCH)
+        core->tally[first + 2] += 1;
 }
 
 // Calls of the memory system take their time by adding to h->now and to cells of the CPI stack. A
@@ -246,6 +266,17 @@ void predictor_train(predictor *p, const tl_flow_insn *insn, const checkpoint *b
 // Gives h->bp the history and the return stack, and takes them back with what was learned since.
 void predictor_give(const predictor *p, tl_bpred *bp);
 void predictor_take(predictor *p, tl_bpred *bp);
+
+// trace.c: only while core->shared->traces is not NULL.
+tl_status trace_new(const tl_core_config *config, tl_arena *arena, trace_cache **ret_traces, tl_error *err);
+// Returns how fetch gets the instruction at pc in this cycle. is_first: it is the first one of the
+// cycle, which may begin a line.
+trace_mode trace_next(tl_core *core, uint64_t pc, bool is_first);
+void trace_took(tl_core *core, trace_mode mode, const tl_flow_insn *insn); // it was fetched so
+// The line under construction is complete.
+void trace_end(tl_core *core);
+// Fetch goes on elsewhere, and drops the line under construction.
+void trace_redirect(tl_core *core);
 
 // window.c: rename, wake-up, dispatch.
 bool window_rename(tl_core *core);

@@ -42,6 +42,7 @@ static uint64_t sum(const uint64_t *t, uint32_t first, uint32_t last) {
 tl_status tl_core_check(const tl_core *core, tl_error *err) {
     const uint64_t *t = core->tally, *h = core->h->tally;
     const uint64_t waiting = core->memory_used + core->general_used;
+    const uint64_t traced = core->shared->traces ? t[CORE_FETCH_INSN] : 0;
     const identity equal[] = {
         {"fetched instructions are retired, taken back or in flight", t[CORE_FETCH_INSN],
          t[CORE_RETIRE_INSN] + t[CORE_TAKEN_BACK_INSN] + core->fetched - core->retired},
@@ -49,6 +50,8 @@ tl_status tl_core_check(const tl_core *core, tl_error *err) {
          h[TL_S_HART_INSTRET]},
         {"renamed uops are retired, taken back or in flight", t[CORE_RENAME_UOP],
          t[CORE_RETIRE_UOP] + t[CORE_TAKEN_BACK_UOP] + core->rob_used},
+        {"core.trace_insn + core.build_insn is core.fetch_insn, if there is a trace cache", t[CORE_TRACE_INSN] + t[CORE_BUILD_INSN],
+         traced},
         {"core.dispatch is first dispatches and replays", t[CORE_DISPATCH], t[CORE_DISPATCH_FIRST] + t[CORE_REPLAY]},
         {"dispatches by port sum to core.dispatch", sum(t, CORE_PORT_0, CORE_PORT_7), t[CORE_DISPATCH]},
         {"dispatches by class sum to core.dispatch", sum(t, CORE_DISPATCH_ALU, CORE_DISPATCH_DATA), t[CORE_DISPATCH]},
@@ -74,6 +77,10 @@ tl_status tl_core_check(const tl_core *core, tl_error *err) {
                            core->h->id, equal[i].what, equal[i].left, equal[i].right);
     const identity at_most[] = {
         {"core.replay <= core.in_vain", t[CORE_REPLAY], t[CORE_IN_VAIN]},
+        {"core.trace_hit <= core.trace_lookup", t[CORE_TRACE_HIT], t[CORE_TRACE_LOOKUP]},
+        {"core.trace_left <= core.trace_hit", t[CORE_TRACE_LEFT], t[CORE_TRACE_HIT]},
+        {"core.trace_evict <= core.trace_fill", t[CORE_TRACE_EVICT], t[CORE_TRACE_FILL]},
+        {"core.trace_cycle <= core.fetch_cycle", t[CORE_TRACE_CYCLE], t[CORE_FETCH_CYCLE]},
         {"core.load_miss <= core.load_lookup", t[CORE_LOAD_MISS], t[CORE_LOAD_LOOKUP]},
         {"core.load_split <= core.load_lookup", t[CORE_LOAD_SPLIT], t[CORE_LOAD_LOOKUP]},
         {"core.load_lookup <= l1d.load", t[CORE_LOAD_LOOKUP], h[TL_S_L1D_LOAD]},

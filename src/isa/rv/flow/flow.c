@@ -58,7 +58,7 @@ typedef struct flow {
     uint32_t first_store, end_store; // counts
     uint16_t stores[TL_MAX_IN_FLIGHT];
     uint16_t filter[N_FILTER]; // stores in flight by the eight bytes they touch
-    page pages[2][N_PAGES];    // of loads, of stores
+    page pages[3][N_PAGES];    // [tl_access]
     decoded decoded[N_DECODED];
 } flow;
 
@@ -107,7 +107,7 @@ static uint8_t *reach(flow *f, uint64_t vaddr, uint32_t size_bytes, tl_access ac
     const uint64_t offset = vaddr & page_mask;
     if (TL_UNLIKELY(offset + size_bytes > page_mask + 1))
         return NULL;
-    page *slot = &f->pages[access == TL_ACCESS_STORE][vaddr >> PAGE_BITS & (N_PAGES - 1)];
+    page *slot = &f->pages[access][vaddr >> PAGE_BITS & (N_PAGES - 1)];
     if (TL_UNLIKELY(slot->vpage != vaddr - offset || slot->generation != f->generation)) {
         uint8_t *host = find_page(f->base.h, vaddr - offset, access);
         if (!host)
@@ -251,6 +251,29 @@ static bool fetch_bits(flow *f, uint64_t pc, uint32_t *ret_bits, bool *ret_is_fi
     return true;
 }
 
+// As fetch_bits without a look-up. false: the page is not there, so a look-up must say why.
+static bool read_traced(flow *f, uint64_t pc, uint32_t *ret_bits) {
+    const page *slot = &f->pages[TL_ACCESS_FETCH][pc >> PAGE_BITS & (N_PAGES - 1)];
+    const uint64_t offset = pc & ((UINT64_C(1) << PAGE_BITS) - 1);
+    uint32_t word;
+    if (TL_LIKELY(slot->vpage == pc - offset && slot->generation == f->generation && offset <= (UINT64_C(1) << PAGE_BITS) - sizeof word)) {
+        memcpy(&word, slot->host + offset, sizeof word);
+        *ret_bits = (word & 3) == 3 ? word : word & 0xffff;
+        return true;
+    }
+    uint16_t halves[2] = {0};
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint8_t *host = reach(f, pc + 2 * i, sizeof halves[i], TL_ACCESS_FETCH);
+        if (!host)
+            return false;
+        memcpy(&halves[i], host, sizeof halves[i]);
+        if ((halves[0] & 3) != 3)
+            break;
+    }
+    *ret_bits = halves[0] | (uint32_t)halves[1] << 16;
+    return true;
+}
+
 static bool is_run_over(const flow *f, const decoded *d, uint64_t next_pc) {
     const tl_hart *h = f->base.h;
     if (d->ends_run || (next_pc & h->line_mask) != f->run_vline)
@@ -337,7 +360,11 @@ static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_
     bool is_first, straddles;
     *ret_insn = (tl_flow_insn){.pc = pc, .pipe = {.cls = TL_CLASS_SYSTEM}};
     f->alone_rs1 = TL_NO_REG;
-    if (!fetch_bits(f, pc, &bits, &is_first, &straddles)) {
+    const bool is_traced = base->is_traced && read_traced(f, pc, &bits);
+    if (is_traced) {
+        f->run_vline = TL_NO_LINE;
+        straddles = false;
+    } else if (!fetch_bits(f, pc, &bits, &is_first, &straddles)) {
         f->next_pc = pc;
         f->bits[entry] = 0;
         return TL_FLOW_ALONE;
@@ -355,7 +382,8 @@ static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_
             f->run_vline = TL_NO_LINE; // looked up again
         return TL_FLOW_ALONE;
     }
-    tl_fetch_count_groups(h, pc, pc + d->len, is_first);
+    if (!is_traced)
+        tl_fetch_count_groups(h, pc, pc + d->len, is_first);
     tl_rv_hart *rv = tl_rv(h);
     f->pc[entry] = pc;
     f->bits[entry] = bits;
@@ -366,7 +394,7 @@ static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_
     f->old[entry] = d->pipe.dest == TL_NO_REG ? 0 : *register_of(rv, d->pipe.dest);
     execute(f, d, entry, ret_insn);
     f->next_pc = pc + d->len;
-    if (is_run_over(f, d, f->next_pc))
+    if (!is_traced && is_run_over(f, d, f->next_pc))
         f->run_vline = TL_NO_LINE;
     return TL_FLOW_EXECUTED;
 }
