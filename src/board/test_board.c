@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "isa/a64/step/step.h"
 #include "isa/rv/privileged.h"
 #include "machine/keys.h"
 #include "machine/test_rig.h"
@@ -106,6 +107,32 @@ static void test_holes_and_misfits_fault(void **state) {
     assert_false(answers(&r, 0x2004002, 4));
     assert_true(answers(&r, 0x2004004, 4));
     stop(&r);
+}
+
+static void test_slots_of_virtio_on_the_arm_board_do_not_overlap(void **state) {
+    (void)state;
+    enum { MAGIC = 0x74726976, DEVICE_ID = 8, NONE = 0, BLOCK = 2 };
+    char disk[] = "/tmp/test_board_XXXXXX";
+    const int fd = mkstemp(disk);
+    assert_int_equal(ftruncate(fd, 4096), 0);
+    close(fd);
+    tl_config config;
+    tl_config_default(&config);
+    config.isa = TL_ISA_AARCH64;
+    config.ram_bytes = 64 << 20;
+    rig r = {0};
+    tl_error err;
+    const tl_system_options options = {.disk = disk, .console_in = -1, .console_out = -1};
+    assert_int_equal(tl_machine_new(&config, &tl_engine_a64_step, &r.machine, &err), TL_OK);
+    assert_int_equal(tl_board_init(&r.board, r.machine, &options, &err), TL_OK);
+    for (uint64_t k = 0; k < 8; k++) {
+        assert_int_equal(in(&r, 0xa000000 + 0x200 * k, 4), MAGIC);
+        assert_int_equal(in(&r, 0xa000000 + 0x200 * k + DEVICE_ID, 4), k == 0 ? BLOCK : NONE);
+    }
+    assert_false(answers(&r, 0xa001000, 4));
+    tl_board_done(&r.board);
+    tl_machine_free(r.machine);
+    unlink(disk);
 }
 
 static void test_timer_is_due_in_its_cycle(void **state) {
@@ -558,6 +585,7 @@ static void test_a_tree_that_does_not_fit_is_refused(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_devices_stand_where_the_map_says),
     cmocka_unit_test(test_holes_and_misfits_fault),
+    cmocka_unit_test(test_slots_of_virtio_on_the_arm_board_do_not_overlap),
     cmocka_unit_test(test_timer_is_due_in_its_cycle),
     cmocka_unit_test(test_an_access_far_ahead_raises_no_other_timer),
     cmocka_unit_test(test_csr_time_follows_mtime),
