@@ -119,6 +119,21 @@ static void test_a_tag_of_two_sectors_covers_both_or_one(void **state) {
     assert_int_equal(time_ring(288, 64, two), 100 * 16 * FROM_MEMORY);
 }
 
+// Such a load is dispatched in vain 30 times, and so is the next one, which is told as if it hit.
+static void test_a_load_from_memory_goes_round_with_its_dependents(void **state) {
+    (void)state;
+    static const char *const steady[] = {STEADY, NULL};
+    kernel k;
+    open_kernel(&k, "netburst", steady);
+    put_ring(&k, 3400, 192);
+    emit_n(&k, 16, ld(T0, T0, 0));
+    (void)warm_loop(&k);
+    const uint64_t in_vain = read_signal(&k, "hart0.core.in_vain_source");
+    assert_int_equal(counted(&k, "hart0.core.in_vain_miss"), 1600 * 30);
+    assert_true(read_signal(&k, "hart0.core.in_vain_source") - in_vain >= 1600 * 30);
+    close_kernel(&k);
+}
+
 // 1600 lines in a row, each once.
 static void test_a_sector_is_filled_beside_the_other(void **state) {
     (void)state;
@@ -176,6 +191,26 @@ static void test_a_stream_runs_downwards_and_stays_in_its_page(void **state) {
     close_kernel(&k);
 }
 
+// The last three lines of each page: two misses give the direction, and one line is left.
+static void test_a_stream_ends_with_its_page(void **state) {
+    (void)state;
+    static const char *const alone[] = {"l2.adjacent=0", "mem.queue=0", NULL};
+    enum { N_PAGES = 1100, FIRST = 61, PAGE = 4096 };
+    const uint64_t base = TL_RAM_BASE_PADDR + DATA;
+    kernel k;
+    open_kernel(&k, "netburst", alone);
+    for (uint64_t page = 0; page < N_PAGES; page++)
+        for (uint64_t i = FIRST; i < 64; i++)
+            put64(&k, base + page * PAGE + i * 64, base + (i < 63 ? page * PAGE + (i + 1) * 64 : (page + 1) * PAGE + FIRST * 64));
+    k.rv->x[T0] = base + FIRST * 64;
+    emit_n(&k, 15, ld(T0, T0, 0));
+    (void)warm_loop(&k);
+    const uint64_t prefetch = read_signal(&k, "bsq.prefetch_stream");
+    assert_int_equal(counted(&k, "l2.0.readmiss"), 500 * 2);
+    assert_int_equal(read_signal(&k, "bsq.prefetch_stream") - prefetch, 500);
+    close_kernel(&k);
+}
+
 // Line n + 4 is asked for with line n, and arrives 200 clocks later. A load that finds its line
 // asks 9 clocks after the load before. Lines 2 to 5 of a page come with line 1, whose load waits
 // for memory. Line 6 is late, which gives lines 7 to 10 their time. Line 11 is late again.
@@ -219,8 +254,8 @@ static void test_the_queue_limits_lines_on_their_way(void **state) {
     assert_int_equal(time_far_lines(many), 100 * 16 * 60);
 }
 
-// The first line opens a row in 400 clocks. The second one, two clocks later because of the L2, finds
-// it open and is ready after 200. Two buffers keep one pair of loads from the next.
+// The first line opens a row in 400 clocks. The second one, two clocks later because of the L2,
+// finds it open and is ready after 200. Two buffers keep one pair of loads from the next.
 static void test_lines_arrive_in_the_order_of_their_requests(void **state) {
     (void)state;
     static const char *const queue[] = {"l2.streams=0",         "l2.adjacent=0", "mem.busy=0", "mem.row_miss=400",
@@ -325,9 +360,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_write_buffers_combine_stores),
     cmocka_unit_test(test_a_store_takes_copies_of_other_cores_away),
     cmocka_unit_test(test_a_tag_of_two_sectors_covers_both_or_one),
+    cmocka_unit_test(test_a_load_from_memory_goes_round_with_its_dependents),
     cmocka_unit_test(test_a_sector_is_filled_beside_the_other),
     cmocka_unit_test(test_a_stream_fetches_the_rest_of_a_page),
     cmocka_unit_test(test_a_stream_runs_downwards_and_stays_in_its_page),
+    cmocka_unit_test(test_a_stream_ends_with_its_page),
     cmocka_unit_test(test_a_prefetched_line_may_be_on_its_way),
     cmocka_unit_test(test_the_queue_limits_lines_on_their_way),
     cmocka_unit_test(test_lines_arrive_in_the_order_of_their_requests),
