@@ -8,7 +8,7 @@ Columns are millions of guest instructions per second of wall time, and seconds:
 arm64       tally, AArch64 build, everything counted
 riscv64     tally, RISC-V build, everything counted
 plugin      qemu-aarch64 with QEMU's own cache plugin: caches only
-All have the caches of bench/run.py. The tools take turns, and the fastest run of each counts.
+All have the caches of bench/run.py; tally has the TLBs of machine rocket for both. The tools take turns, and the fastest run of each counts.
 """
 import argparse
 import json
@@ -22,7 +22,10 @@ import tempfile
 import run as bench
 
 CACHES = [*bench.GEOMETRY, f"--L2={bench.L2[0]},{bench.L2[1]},{bench.L2[2]}"]
-LRU = [word for cache in ("l1i", "l1d", "l2") for word in ("--set", f"{cache}.replacement=lru")]
+# The TLBs of machine rocket, and lru everywhere: the models of both have the same work.
+SAME = {**{f"{cache}.replacement": "lru" for cache in ("l1i", "l1d", "l2", "itlb", "dtlb", "l2tlb")}, "itlb.ways": 32, "itlb.entries": 32,
+        "dtlb.ways": 32, "dtlb.entries": 32, "l2tlb.entries": 1024, "l2tlb.ways": 4}
+SETTINGS = [word for key, value in SAME.items() for word in ("--set", f"{key}={value}")]
 TOOLS = ("arm64", "riscv64", "plugin")
 
 
@@ -32,7 +35,7 @@ def command(options, scratch, tool, program, arguments):
     if tool == "plugin":
         plugin = os.path.join(os.path.abspath(options.workloads), "plugin", "libcache.so")
         return ["qemu-aarch64", "-plugin", f"{plugin},{bench.PLUGIN_OPTIONS}", "-d", "plugin", "-D", os.path.join(scratch, "plugin.log"), guest] + arguments
-    return [options.tally, "stat", "-j", "-o", os.path.join(scratch, "tally.json"), "--engine", "interp", *CACHES, *LRU, "--", guest] + arguments
+    return [options.tally, "stat", "-j", "-o", os.path.join(scratch, "tally.json"), "--engine", "interp", *CACHES, *SETTINGS, "--", guest] + arguments
 
 
 def measure(options, scratch, tool, program, arguments):

@@ -52,16 +52,15 @@ static void add_static(fetch_run *run, uint32_t cell, uint32_t amount) {
 
 // Returns whether the run ends with the instruction.
 static bool decode_insn(const tl_blocks *store, fetch_run *run, uint32_t bits) {
-    const tl_hart *h = store->hart;
     tl_block_insn insn;
-    store->isa->decode(bits, &insn);
+    store->isa->decode(store->hart, bits, &insn);
     run->ops[run->n_insns] = insn.op;
     run->opc[run->n_insns] = insn.opc;
     run->offset[run->n_insns] = (uint8_t)run->n_bytes;
     run->before[run->n_insns] = (uint32_t)run->board.time;
-    run->has_fp |= h->is_privileged && insn.is_fp;
+    run->has_fp |= insn.is_fp;
     run->is_private &= insn.is_private;
-    if (TL_UNLIKELY(h->mark != NULL) && insn.is_marker) {
+    if (TL_UNLIKELY(insn.is_marker)) {
         run->has_marker = true;
         run->begins_with_marker |= run->n_insns == 0;
     }

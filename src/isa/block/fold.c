@@ -26,7 +26,7 @@ void tl_block_walk(const tl_blocks *store, const tl_block *block, uint32_t k, tl
     tl_scoreboard_start(ret_board, &store->hart->config->pipeline, block->in);
     for (uint32_t i = 0, at = 0; i < k; i++) {
         tl_block_insn insn;
-        store->isa->decode(tl_code_bits(store->isa, block->bytes, at, block->n_bytes), &insn);
+        store->isa->decode(store->hart, tl_code_bits(store->isa, block->bytes, at, block->n_bytes), &insn);
         tl_scoreboard_issue(ret_board, &insn.pipe);
         at += insn.len;
     }
@@ -44,7 +44,7 @@ static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_
     uint64_t fetched_end = block->pc + block->offset[k];
     for (uint32_t i = k, at = block->offset[k]; i < block->n_insns; i++) {
         tl_block_insn insn;
-        store->isa->decode(tl_code_bits(store->isa, block->bytes, at, block->n_bytes), &insn);
+        store->isa->decode(store->hart, tl_code_bits(store->isa, block->bytes, at, block->n_bytes), &insn);
         for (uint32_t s = 0; s < insn.n_counts; s++)
             h->tally[insn.counts[s].cell] += sign * insn.counts[s].amount;
         at += insn.len;

@@ -13,9 +13,9 @@ typedef struct tl_block_insn { // one instruction, decoded
     uint16_t opc;              // names its full body
     uint8_t len;               // bytes
     bool ends_run;
-    bool is_fp;      // must be stepped while h->is_fp_off
+    bool is_fp;      // of system software: must be stepped while h->is_fp_off
     bool is_private; // accesses no data, as tl_block_isa.is_run_private has it
-    bool is_marker;
+    bool is_marker;  // and h->mark is set
     tl_pipe_insn pipe;
     uint32_t n_counts;
     tl_static_count counts[TL_MAX_STATIC]; // static share of one retirement
@@ -27,7 +27,8 @@ typedef struct tl_block_isa {
     uint64_t misaligned_pc; // bits of a pc whose fetch traps before its look-up
     // Full bodies by opc; NULL for control transfers.
     tl_exec_fn *const *execute;
-    void (*decode)(uint32_t bits, tl_block_insn *ret_insn); // never fails
+    // Decodes for the hart. Never fails.
+    void (*decode)(const tl_hart *h, uint32_t bits, tl_block_insn *ret_insn);
     // Whether the run at pc accesses no data and its look-up cannot miss, as h->access_until asks.
     bool (*is_run_private)(tl_hart *h, uint64_t pc);
     tl_step (*step)(tl_hart *h, tl_pend_table *pends);

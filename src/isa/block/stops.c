@@ -12,7 +12,7 @@ bool tl_blocks_stops_at(const tl_blocks *store, const tl_block *block, uint32_t 
     if (TL_LIKELY(!block->has_marker))
         return false;
     tl_block_insn insn;
-    store->isa->decode(tl_code_bits(store->isa, block->bytes, at, block->n_bytes), &insn);
+    store->isa->decode(store->hart, tl_code_bits(store->isa, block->bytes, at, block->n_bytes), &insn);
     return insn.is_marker;
 }
 

@@ -6,13 +6,13 @@
 #include "isa/a64/insn.h"
 #include "isa/a64/step/step.h"
 
-static void decode(uint32_t bits, tl_block_insn *ret_insn) {
+static void decode(const tl_hart *h, uint32_t bits, tl_block_insn *ret_insn) {
     tl_a64_decoded insn;
     tl_a64_decode(bits, &insn);
     ret_insn->opc = insn.opc;
     ret_insn->len = 4;
     ret_insn->ends_run = tl_a64_ends_run(&insn);
-    ret_insn->is_fp = tl_a64_is_fp(&insn);
+    ret_insn->is_fp = h->is_privileged && tl_a64_is_fp(&insn);
     ret_insn->is_private = tl_a64_is_private(&insn);
     ret_insn->is_marker = false;
     tl_a64_pipe(&insn, &ret_insn->pipe);

@@ -7,15 +7,15 @@
 #include "isa/rv/marker.h"
 #include "isa/rv/step/step.h"
 
-static void decode(uint32_t bits, tl_block_insn *ret_insn) {
+static void decode(const tl_hart *h, uint32_t bits, tl_block_insn *ret_insn) {
     tl_decoded insn;
     tl_decode(bits, &insn);
     ret_insn->opc = insn.opc;
     ret_insn->len = insn.len;
     ret_insn->ends_run = tl_insn_ends_run(&insn);
-    ret_insn->is_fp = tl_insn_is_fp(&insn);
+    ret_insn->is_fp = h->is_privileged && tl_insn_is_fp(&insn);
     ret_insn->is_private = tl_insn_is_private(&insn);
-    ret_insn->is_marker = tl_insn_is_marker(&insn);
+    ret_insn->is_marker = TL_UNLIKELY(h->mark != NULL) && tl_insn_is_marker(&insn);
     tl_insn_pipe(&insn, &ret_insn->pipe);
     ret_insn->n_counts = tl_insn_static(&insn, ret_insn->counts);
     ret_insn->op = (tl_op){.handler = NULL};
