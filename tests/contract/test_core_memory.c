@@ -191,24 +191,51 @@ static void test_a_stream_runs_downwards_and_stays_in_its_page(void **state) {
     close_kernel(&k);
 }
 
+// Groups of pages, each `group_bytes` behind the last one, whose lines are read in this order.
+// Checks misses and streamed lines of 1500 loads.
+static void read_groups(const char *const *overrides, const uint64_t *lines, uint64_t n_lines, uint64_t group_bytes, uint64_t misses,
+                        uint64_t streamed) {
+    const uint64_t base = TL_RAM_BASE_PADDR + DATA, n_groups = 3200 / n_lines;
+    kernel k;
+    open_kernel(&k, "netburst", overrides);
+    for (uint64_t i = 0; i < n_groups * n_lines; i++) {
+        const uint64_t here = base + i / n_lines * group_bytes + lines[i % n_lines] * 64;
+        put64(&k, here, base + (i + 1) / n_lines * group_bytes + lines[(i + 1) % n_lines] * 64);
+    }
+    k.rv->x[T0] = base + lines[0] * 64;
+    emit_n(&k, 15, ld(T0, T0, 0));
+    (void)warm_loop(&k);
+    const uint64_t prefetch = read_signal(&k, "bsq.prefetch_stream");
+    assert_int_equal(counted(&k, "l2.0.readmiss"), misses);
+    assert_int_equal(read_signal(&k, "bsq.prefetch_stream") - prefetch, streamed);
+    close_kernel(&k);
+}
+
+enum { PAGE = 4096, LINES_OF_PAGE = 64 };
+
 // The last three lines of each page: two misses give the direction, and one line is left.
 static void test_a_stream_ends_with_its_page(void **state) {
     (void)state;
     static const char *const alone[] = {"l2.adjacent=0", "mem.queue=0", NULL};
-    enum { N_PAGES = 1100, FIRST = 61, PAGE = 4096 };
-    const uint64_t base = TL_RAM_BASE_PADDR + DATA;
-    kernel k;
-    open_kernel(&k, "netburst", alone);
-    for (uint64_t page = 0; page < N_PAGES; page++)
-        for (uint64_t i = FIRST; i < 64; i++)
-            put64(&k, base + page * PAGE + i * 64, base + (i < 63 ? page * PAGE + (i + 1) * 64 : (page + 1) * PAGE + FIRST * 64));
-    k.rv->x[T0] = base + FIRST * 64;
-    emit_n(&k, 15, ld(T0, T0, 0));
-    (void)warm_loop(&k);
-    const uint64_t prefetch = read_signal(&k, "bsq.prefetch_stream");
-    assert_int_equal(counted(&k, "l2.0.readmiss"), 500 * 2);
-    assert_int_equal(read_signal(&k, "bsq.prefetch_stream") - prefetch, 500);
-    close_kernel(&k);
+    static const uint64_t lines[] = {61, 62, 63};
+    read_groups(alone, lines, 3, PAGE, 500 * 2, 500);
+}
+
+// Four lines above 21, and four below 10.
+static void test_a_stream_turns_at_a_miss_on_the_other_side(void **state) {
+    (void)state;
+    static const char *const alone[] = {"l2.adjacent=0", "mem.queue=0", NULL};
+    static const uint64_t lines[] = {20, 21, 10};
+    read_groups(alone, lines, 3, PAGE, 500 * 3, 500 * 8);
+}
+
+// Two streams and three pages. The third page takes the stream of the second one, so the first one
+// goes on: four lines, and a fifth.
+static void test_a_new_stream_replaces_the_oldest(void **state) {
+    (void)state;
+    static const char *const two[] = {"l2.adjacent=0", "mem.queue=0", "l2.streams=2", NULL};
+    static const uint64_t lines[] = {0, LINES_OF_PAGE, 1, 2 * LINES_OF_PAGE, 2};
+    read_groups(two, lines, 5, 3 * PAGE, 300 * 4, 300 * 5);
 }
 
 // Line n + 4 is asked for with line n, and arrives 200 clocks later. A load that finds its line
@@ -365,6 +392,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_stream_fetches_the_rest_of_a_page),
     cmocka_unit_test(test_a_stream_runs_downwards_and_stays_in_its_page),
     cmocka_unit_test(test_a_stream_ends_with_its_page),
+    cmocka_unit_test(test_a_stream_turns_at_a_miss_on_the_other_side),
+    cmocka_unit_test(test_a_new_stream_replaces_the_oldest),
     cmocka_unit_test(test_a_prefetched_line_may_be_on_its_way),
     cmocka_unit_test(test_the_queue_limits_lines_on_their_way),
     cmocka_unit_test(test_lines_arrive_in_the_order_of_their_requests),
