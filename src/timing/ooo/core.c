@@ -278,9 +278,11 @@ static bool run_alone(tl_core *core, tl_stop *ret_stop) {
     }
     if (!has_retired)
         return false;
-    if (h->instret < core->stop_at)
+    if (h->instret < core->stop_at && !h->is_waiting)
         return true;
-    *ret_stop = TL_STOP_LIMIT;
+    // A hart that halts stops the run, because its core is the other thread's from the next cycle
+    // on.
+    *ret_stop = h->instret < core->stop_at ? TL_STOP_HORIZON : TL_STOP_LIMIT;
     return false;
 }
 
