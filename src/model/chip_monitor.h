@@ -130,12 +130,12 @@ typedef struct tl_chip_monitor_type {
     // The chip has reached `cycle`, which is at most `next`. Does what happens before it, and in it
     // if it is `next`.
     TL_MUST_CHECK tl_status (*reach)(tl_chip_monitor *monitor, uint64_t cycle, tl_error *err);
-    // Totals of the shared units have grown at `cycle`, by traffic of a tag. Cycles do not decrease,
-    // and none is before the last `reach`.
+    // Totals of the shared units have grown at `cycle`, by traffic of a tag. Cycles do not
+    // decrease, and none is before the last `reach`.
     void (*moved)(tl_chip_monitor *monitor, uint64_t cycle, uint32_t tag);
-    // Promises that nobody calls `read` before `until`; UINT64_MAX: not before a later promise. Blocks
-    // and switches are as without it, at less cost. A smaller `until` ends a promise; blocks are
-    // then right `lag` cycles after the last `reach`.
+    // Promises that nobody calls `read` before `until`; UINT64_MAX: not before a later promise.
+    // Blocks and switches are as without it, at less cost. A smaller `until` ends a promise; blocks
+    // are then right `lag` cycles after the last `reach`.
     void (*unseen)(tl_chip_monitor *monitor, uint64_t until);
     uint64_t (*lag)(const tl_chip_monitor *monitor);
     // true from halt to the end of the switch.

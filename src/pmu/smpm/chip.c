@@ -6,8 +6,8 @@
 // the ULC of the rest, and its shared metrics are unavailable.
 //
 // A tap of a shared unit is settled at each burst that it hears. Its totals are therefore those of
-// any cycle, whenever somebody reads them. Bursts of the last cycles are kept, because the model may
-// ask for a past cycle.
+// any cycle, whenever somebody reads them. Bursts of the last cycles are kept, because the model
+// may ask for a past cycle.
 //
 // CS1: harts stand still, but taps may still have something to show. The request for a switch comes
 // when they have shown it, so that nothing of a context is left for the next.

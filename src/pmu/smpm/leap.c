@@ -7,7 +7,8 @@
 
 static bool channel_rests(const tl_smpm *m, uint32_t channel) {
     const tl_smpm_channel *c = &m->core->channels[channel];
-    const bool is_device = channel == 0 || channel == m->channel_d; // SAFE commits these at fixed cycles
+    // SAFE commits these at fixed cycles.
+    const bool is_device = channel == 0 || channel == m->channel_d;
     return !c->is_committing && !c->has_fixed && !c->commit_is_wanted && !c->is_held && !c->holds && (is_device || c->done == 0) &&
            c->flags == 0 && m->core->waiting[channel] == 0;
 }

@@ -221,10 +221,11 @@ struct tl_smpm {
     uint32_t n_data, n_final_data; // data cycles of frames
     uint32_t lead_cycles;          // from a request to the pulse of a plain trigger
     uint64_t ulc_max, ccu_max, thr;
-    uint64_t late_cycles;                     // fast: a shared ULC may be read so late
-    uint64_t keep_cycles;                     // fast: triggers so long before a look are read
-    uint64_t calm_cycles;                     // fast: a trigger or a commit of the device has no effect so long after it
-    uint64_t unread_cycles[TL_SMPM_MAX_CCUS]; // fast: counters of the CCU hold what comes in so long; 0: of a period
+    uint64_t late_cycles; // fast: a shared ULC may be read so late
+    uint64_t keep_cycles; // fast: triggers so long before a look are read
+    // calm_cycles: a trigger, or a commit of the device, has no effect so long after it.
+    // unread_cycles: counters of the CCU hold what comes in so long; 0: of a period. Both fast.
+    uint64_t calm_cycles, unread_cycles[TL_SMPM_MAX_CCUS];
     bool is_safe, is_tdm, exports, has_fixed_routing, has_parity, has_flags, is_rolling, gates_at_pause;
     bool is_lazy;                    // fast: windows that no trigger ends are not visited
     uint64_t fed[TL_SMPM_MAX_TYPES]; // bit i: counter i of the unit type counts something

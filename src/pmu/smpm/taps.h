@@ -37,8 +37,8 @@ static inline uint64_t tl_smpm_tap_show(tl_smpm_tap *tap, uint64_t total, uint64
     return tap->shown;
 }
 
-// As tl_smpm_tap_show, of an input whose windows are not read: at most `step` a cycle since cycle 0.
-// The answer does not depend on earlier ones.
+// As tl_smpm_tap_show, of an input whose windows are not read: at most `step` a cycle since cycle
+// 0. The answer does not depend on earlier ones.
 static inline uint64_t tl_smpm_tap_show_free(tl_smpm_tap *tap, uint64_t total, uint64_t cycle, uint32_t step) {
     const uint64_t shown = total < cycle * step ? total : cycle * step;
     tap->shown = shown > tap->shown ? shown : tap->shown;
