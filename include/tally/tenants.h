@@ -95,7 +95,7 @@ typedef struct tl_tenants_view {
     // VMs have numbers from 1, in the order of the file. Contexts have numbers from 0.
     uint32_t vm, context;
     const char *name;       // of the VM or context; owned by the counts
-    const char *program;    // TL_TENANTS_CONTEXT
+    const char *program;    // TL_TENANTS_CONTEXT; of a board, what names the address space
     uint64_t active_cycles; // in which this view's counts grew; of the device: all cycles
     // TL_TENANTS_CONTEXT: switches away from it. TL_TENANTS_VM: all switches.
     uint64_t n_switches;
