@@ -293,7 +293,7 @@ static tl_status make_devices(tl_board *board, const tl_system_options *options,
             return status;
     }
     if (options->window && board->kind->window_paddr != 0) {
-        tl_device_place place = {board->arena, &board->host, board->kind->window_paddr, 0, 0};
+        tl_device_place place = tl_board_place(board, board->kind->window_paddr, 0);
         if (!tl_board_has_added(board, status = tl_read_window_new(&place, options->window, tl_board_next_device(board), err)))
             return status;
     }

@@ -104,15 +104,16 @@ void tl_tenants_clients_open(tl_tenants *t) {
             const tl_vm_plan *vm = p->vms[k]->plan;
             if (!p->vms[k]->os)
                 continue;
-            is_wanted = true;
             tl_os_window window = {.name = t->monitor_pmu->name,
                                    .paddr = TL_TENANTS_WINDOW_PADDR,
                                    .bytes = tl_align_up(t->monitor_type->window_bytes(t->monitor), 4096)};
             for (uint32_t c = 0; c < vm->n_contexts; c++)
                 window.contexts |= (uint32_t)!vm->contexts[c].has_no_window << c;
+            is_wanted |= window.contexts != 0;
             tl_os_set_window(p->vms[k]->os, &window);
         }
         if (is_wanted)
             tl_machine_set_bus(p->machine, &p->bus);
+        t->has_readers |= is_wanted;
     }
 }

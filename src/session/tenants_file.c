@@ -292,10 +292,8 @@ static tl_status read_client(const reader *r, const node *mapping, const char *w
     static const char *const roles[] = {
         [TL_MONITOR_CONTEXT] = "context", [TL_MONITOR_SYSTEM] = "system", [TL_MONITOR_HYPERVISOR] = "hypervisor"};
     const node *n = find(mapping, "client");
-    if (!n)
-        return TL_OK;
-    c->has_no_window = strcmp(n->text, "none") == 0;
-    for (uint32_t i = 0; i < TL_COUNT_OF(roles); i++)
+    c->has_no_window = !n || strcmp(n->text, "none") == 0;
+    for (uint32_t i = 0; n && i < TL_COUNT_OF(roles); i++)
         if (strcmp(n->text, roles[i]) == 0) {
             c->client = (tl_monitor_role)i;
             return TL_OK;

@@ -135,6 +135,9 @@ static tl_status create(tl_tenants *t, tl_error *err) {
 
 tl_status tl_tenants_monitor_start(tl_tenants *t, tl_error *err) {
     tl_status status = TL_OK;
+    t->has_readers = t->options.oob != NULL;
+    for (uint32_t i = 0; i < t->plan.n_vms; i++)
+        t->has_readers |= t->vms[i].plan->board != NULL;
     for (uint32_t i = 0; t->monitor && status == TL_OK && i < t->config.n_partitions; i++)
         if (t->parts[i].n_vms > 0)
             status = t->monitor_type->start(t->monitor, i, (uint32_t)(t->parts[i].vms[0] - t->vms) + 1, 0, err);
@@ -247,10 +250,11 @@ void tl_tenants_moved(void *ctx, uint64_t cycle, uint32_t tag) {
         t->monitor_type->moved(t->monitor, cycle, tag);
 }
 
-// Runs until `until` or a stop. Nobody reads a block before.
+// Runs until `until` or a stop. Without readers, nobody reads a block before.
 static tl_status run_to(tl_tenants *t, uint64_t until, bool *ret_done, tl_error *err) {
     t->until = until;
-    t->monitor_type->unseen(t->monitor, until);
+    if (!t->has_readers)
+        t->monitor_type->unseen(t->monitor, until);
     for (;;) {
         const uint64_t bound = tl_lesser(until, t->monitor_type->next(t->monitor));
         t->has_halted = false;

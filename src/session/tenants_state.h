@@ -101,6 +101,7 @@ struct tl_tenants {
     uint64_t until;        // no partition may run further now
     bool has_halted;       // a partition came to stand still
     bool is_settling;      // a stop waits until blocks are right
+    bool has_readers;      // somebody may read blocks before the run ends
     tl_status failure;     // of the monitor at the end of a run
     tl_error why;
 };

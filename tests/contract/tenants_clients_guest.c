@@ -221,12 +221,12 @@ static uint32_t check_samples(const char *name, uint32_t account, uint32_t *ret_
 static void write_readers(const char *profile, const char *neighbor, const char *words) {
     begin_file(profile);
     add_vm(0, "");
-    add_context("reader", "smpm_reader", "\"8\", sleep, all", "");
+    add_context("reader", "smpm_reader", "\"8\", sleep, all", ", client: context");
     add_context("sort", "kernel_sort", "\"4\"", "");
     add_vm(1, "");
-    add_context("asker", "smpm_reader", "\"4\", snapshot", "");
+    add_context("asker", "smpm_reader", "\"4\", snapshot", ", client: context");
     add_vm(2, "");
-    add_context("neighbor", neighbor, words, "");
+    add_context("neighbor", neighbor, words, ", client: context");
 }
 
 static void test_a_reader_finds_the_truth_of_its_instants(void **state) {
@@ -431,7 +431,7 @@ static void test_odd_accesses_fault_or_answer(void **state) {
     add_vm(0, "");
     // The block's header: magic in 4 bytes, version in 2, kind in 2.
     add_context("probe", "smpm_probe", "r20, r28, \"r40000:4\", \"r40004:2\", \"r40006:2\", \"r20:4\", r40, wff8, c9, r4fff8, r1000, w1000",
-                "");
+                ", client: context");
     tl_tenants *tenants = run(TL_ENGINE_FASTEST);
     const char *output = output_of("probe");
     assert_true(answers(output, "r20", "1"));
