@@ -266,12 +266,12 @@ static tl_status run_nothing(void *ctx, uint32_t partition, uint64_t until, tl_c
 }
 
 static tl_status new_chip(tl_tenants *t, tl_error *err) {
-    const tl_chip_plan plan = {.config = t->config.chip,
-                               .profile = t->plan.profile,
-                               .n_partitions = t->config.n_partitions,
-                               .n_tags = t->n_accounts,
-                               .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon, answer_partition,
-                                          tl_tenants_moved}};
+    const tl_chip_plan plan = {
+        .config = t->config.chip,
+        .profile = t->plan.profile,
+        .n_partitions = t->config.n_partitions,
+        .n_tags = t->n_accounts,
+        .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon, answer_partition, tl_tenants_moved}};
     tl_status status = tl_chip_new(&plan, &t->chip, err);
     for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++)
         tl_chip_begin(t->chip, i, t->parts[i].account);
