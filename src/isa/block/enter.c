@@ -33,7 +33,8 @@ static bool may_access(const tl_blocks *store, uint64_t pc, const tl_block *gues
     return !store->isa->is_run_private(h, pc);
 }
 
-tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
+// Whether a run may begin at pc now. false: the store says why.
+TL_ALWAYS_INLINE bool may_begin(tl_blocks *store, uint64_t pc, const tl_block *guess) {
     tl_hart *h = store->hart;
     if (TL_UNLIKELY(store->must_recheck)) {
         store->must_recheck = false;
@@ -46,14 +47,14 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
     if (is_late || TL_UNLIKELY(tl_blocks_has_break(store, pc))) {
         store->why = !is_late ? TL_BLOCK_BREAK : h->now >= h->ahead_horizon ? TL_BLOCK_GO_ON : TL_BLOCK_LATE;
         h->pc = pc;
-        return NULL;
+        return false;
     }
-    if (TL_UNLIKELY((pc & store->misaligned_pc) != 0)) { // it is stepped, and traps
-        store->why = TL_BLOCK_GO_ON;
-        store->must_step = true;
-        h->pc = pc;
+    return true;
+}
+
+tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
+    if (!may_begin(store, pc, guess))
         return NULL;
-    }
     uint64_t pline;
     return look_up(store, pc, &pline) ? tl_blocks_enter_line(store, pc, pline, guess) : tl_blocks_refuse(store, pc);
 }
@@ -121,7 +122,20 @@ tl_jump_cell *tl_blocks_cell(tl_blocks *store, uint64_t pc) {
     return &store->jump_cache[store->hart->view][(pc >> 1) & (TL_JUMP_CACHE - 1)];
 }
 
+// A misaligned pc has no block. Its instruction is stepped, and traps.
+static TL_NOINLINE tl_block *step_misaligned(tl_blocks *store, uint64_t pc) {
+    if (may_begin(store, pc, &store->nowhere)) {
+        store->why = TL_BLOCK_GO_ON;
+        store->must_step = true;
+        store->hart->pc = pc;
+    }
+    return NULL;
+}
+
 tl_block *tl_blocks_enter_cell(tl_blocks *store, uint64_t pc) {
+    // Only indirect jumps, returns from exceptions and new runs come to a misaligned pc.
+    if (TL_UNLIKELY((pc & store->misaligned_pc) != 0))
+        return step_misaligned(store, pc);
     tl_jump_cell *cell = tl_blocks_cell(store, pc);
     tl_block *block = tl_blocks_enter(store, pc, cell->block);
     if (block)
