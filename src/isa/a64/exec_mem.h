@@ -241,15 +241,19 @@ TL_ALWAYS_INLINE bool tl_a64_is_misaligned(tl_hart *h, uint64_t vaddr, uint64_t 
 }
 static inline bool tl_a64_load_exclusive(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
     const uint64_t plain = tl_a64_untag(h, vaddr);
-    if (TL_LIKELY(h->port->load_reserved(h, plain, size_bytes)))
+    if (TL_LIKELY(h->port->load_reserved(h, plain, size_bytes))) {
+        tl_a64(h)->sys.is_exclusive = true;
         return true;
+    }
     h->trap_value ^= plain ^ vaddr;
     return false;
 }
 static inline bool tl_a64_store_exclusive(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
     const uint64_t plain = tl_a64_untag(h, vaddr);
-    if (TL_LIKELY(h->port->store_conditional(h, plain, size_bytes, value)))
+    if (TL_LIKELY(h->port->store_conditional(h, plain, size_bytes, value))) {
+        tl_a64(h)->sys.is_exclusive = false;
         return true;
+    }
     h->trap_value ^= plain ^ vaddr;
     return false;
 }

@@ -64,6 +64,7 @@ EXEC(dmb) { return true; }
 EXEC(isb) { return true; }
 EXEC(clrex) {
     h->reservation_paddr = TL_NO_LINE;
+    tl_a64(h)->sys.is_exclusive = false;
     return true;
 }
 

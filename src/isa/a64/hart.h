@@ -54,6 +54,7 @@ typedef struct tl_a64_system {
     bool has_own_sp;         // PSTATE.SP
     bool is_illegal;         // PSTATE.IL
     bool has_event;          // the event register
+    bool is_exclusive;       // neither CLREX nor a store came after the last load-exclusive
     bool waits_for_event;    // is_waiting because of WFE,
     uint64_t next_event;     // and until this cycle at most
     // Follow from the registers and the exception level (tl_a64_regime_changed).

@@ -149,7 +149,7 @@ static bool wait(tl_hart *h, bool is_wfe) {
 }
 
 // A hart that holds a reservation does not wait in WFE, because memory does not tell it when the
-// reservation is lost. D1.17.1 permits that.
+// reservation is lost. D1.17.1 permits that. A reservation that another hart has taken is an event.
 bool tl_a64_hint(tl_hart *h, uint32_t bits) {
     tl_a64_system *sys = &tl_a64(h)->sys;
     if (!h->is_privileged)
@@ -157,9 +157,10 @@ bool tl_a64_hint(tl_hart *h, uint32_t bits) {
     switch (hint_of(bits)) {
     case WFI: return wait(h, false);
     case WFE:
-        if (!sys->has_event && h->reservation_paddr == TL_NO_LINE && sys->host && sys->host->send_event)
+        if (!sys->has_event && !sys->is_exclusive && sys->host && sys->host->send_event)
             return wait(h, true);
         sys->has_event = false;
+        sys->is_exclusive = h->reservation_paddr != TL_NO_LINE;
         return true;
     case SEVL: sys->has_event = true; return true;
     case SEV:
