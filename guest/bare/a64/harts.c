@@ -65,6 +65,20 @@ static void change_pair(u64 hart, u64 step) {
     }
 }
 
+/* The other hart's store takes the reservation. That is an event, so WFE does not wait (D1.17.1). */
+static struct {
+    volatile u64 told, is_ready, other_words[14]; /* 128 bytes, so that the two lie in two lines */
+} taken[2] __attribute__((aligned(128)));
+static void wait_without_sev(void) {
+    u64 value;
+    __asm__ volatile("sevl\n wfe" ::: "memory"); /* no event is left */
+    __asm__ volatile("ldxr %0, [%1]" : "=r"(value) : "r"(&taken[0].told) : "memory");
+    taken[1].is_ready = 1;
+    while (taken[0].told == 0)
+        ;
+    __asm__ volatile("wfe" ::: "memory");
+}
+
 void second(void) {
     enable();
     seen[0] = mrs(mpidr_el1) & 0xffffff;
@@ -78,6 +92,8 @@ void second(void) {
     wait_for(4);
     change_pair(1, 1);
     reach(5);
+    wait_without_sev();
+    reach(6);
     for (;;)
         __asm__ volatile("wfi");
 }
@@ -100,5 +116,9 @@ int main(void) {
     CHECK(n_torn[1], 0);
     CHECK(pair.up, 4 * 4 * ROUNDS);
     CHECK(pair.up + pair.down, 0);
+    while (taken[1].is_ready == 0)
+        ;
+    taken[0].told = 1;
+    wait_for(6);
     return 0;
 }
