@@ -4,6 +4,7 @@
 
 #include "isa/block/fold.h"
 #include "isa/block/stops.h"
+#include "model/attribution.h"
 
 void tl_blocks_stop_with_trap(tl_blocks *store, uint64_t pc) {
     tl_hart *h = store->hart;
@@ -133,7 +134,11 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     h->instret -= rest_insns;
     store->under_way = block;
     store->under_way_k = k;
+    if (TL_UNLIKELY(h->attribution != NULL))
+        tl_attribution_settle(h);
     bool is_done = store->isa->execute[block->opc[k]](h, op, pc);
+    if (TL_UNLIKELY(h->attribution != NULL))
+        tl_attribution_book(h, pc);
     store->under_way = NULL;
     if (TL_UNLIKELY(!is_done)) {
         if (h->trap_cause == TL_TRAP_NOT_YET) {
