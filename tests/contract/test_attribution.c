@@ -241,6 +241,70 @@ static void test_rows_of_a_loop_are_those_worked_out_on_paper(void **state) {
     }
 }
 
+// The last instruction of RAM reaches beyond it: its first line is looked up, the second one traps.
+static void test_fetch_that_traps_in_its_second_line_is_booked_as_by_step(void **state) {
+    (void)state;
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    const uint64_t pc = TL_RAM_BASE_PADDR + config.ram_bytes - 2;
+    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++) {
+        pair p = pair_new(&config, &fast_engines[e]);
+        tl_machine *machines[] = {p.fast, p.slow};
+        tl_attribution *attributions[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            attributions[i] = attribute(machines[i]);
+            machines[i]->ram[config.ram_bytes - 2] = 0x33;
+            machines[i]->harts[0]->pc = pc;
+            tl_turn turn = tl_machine_next(machines[i], 1);
+            assert_int_equal(tl_turn_run(&turn), TL_STOP_TRAP);
+        }
+        pair_same_tallies(&p);
+        const tl_attribution_row *a = row_at(attributions[0], 0, pc), *b = row_at(attributions[1], 0, pc);
+        assert_non_null(a);
+        assert_non_null(b);
+        assert_int_equal(count_of(b, TL_S_L1I_READ), 1);
+        same_counts(&p, a, b);
+        for (uint32_t i = 0; i < 2; i++)
+            tl_attribution_free(attributions[i]);
+        pair_free(&p);
+    }
+}
+
+// Counts between two runs belong to the instruction that stopped the first one, in its space.
+static void test_counts_between_runs_belong_to_the_instruction_that_stopped(void **state) {
+    (void)state;
+    enum { N_SPACES = 300 };
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++) {
+        tl_machine *machine;
+        tl_error err = {0};
+        assert_int_equal(machine_with(&fast_engines[e], &config, &machine, &err), TL_OK);
+        tl_attribution *attribution = attribute(machine);
+        tl_hart *h = machine->harts[0];
+        const uint32_t code[] = {0x00150513, 0x00100073}; // addi a0, a0, 1; ebreak
+        memcpy(machine->ram, code, sizeof code);
+        for (uint64_t space = 0; space < N_SPACES; space++) {
+            h->pc = TL_RAM_BASE_PADDR;
+            tl_turn turn = tl_machine_next(machine, 1);
+            assert_int_equal(tl_turn_run(&turn), TL_STOP_TRAP);
+            h->tally[TL_S_HART_CYC_TRAP] += space + 7;
+            tl_machine_sync(machine);
+            tl_attribution_set_space(attribution, 0, space + 1);
+        }
+        tl_attribution_begin(h);
+        for (uint64_t space = 0; space < N_SPACES; space++) {
+            assert_int_equal(row_at(attribution, space, TL_RAM_BASE_PADDR)->n_executed, 1);
+            assert_int_equal(count_of(row_at(attribution, space, TL_RAM_BASE_PADDR + 4), TL_S_HART_CYC_TRAP), space + 7);
+        }
+        assert_int_equal(tl_attribution_check(attribution, &err), TL_OK);
+        tl_attribution_free(attribution);
+        tl_machine_free(machine);
+    }
+}
+
 // A total that no row has, and an execution too many, are noticed.
 static void test_check_tells_what_rows_lack(void **state) {
     (void)state;
@@ -270,8 +334,12 @@ static void test_check_tells_what_rows_lack(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_rows_of_a_loop_are_those_worked_out_on_paper), cmocka_unit_test(test_check_tells_what_rows_lack),
-    cmocka_unit_test(test_rows_of_random_code_are_those_of_step),        cmocka_unit_test(test_rows_of_a_tiny_machine_are_those_of_step),
+    cmocka_unit_test(test_rows_of_a_loop_are_those_worked_out_on_paper),
+    cmocka_unit_test(test_fetch_that_traps_in_its_second_line_is_booked_as_by_step),
+    cmocka_unit_test(test_counts_between_runs_belong_to_the_instruction_that_stopped),
+    cmocka_unit_test(test_check_tells_what_rows_lack),
+    cmocka_unit_test(test_rows_of_random_code_are_those_of_step),
+    cmocka_unit_test(test_rows_of_a_tiny_machine_are_those_of_step),
     cmocka_unit_test(test_rows_of_four_harts_are_those_of_step),
 };
 

@@ -52,8 +52,7 @@ static void op_jalr(tl_hart *h, const tl_op *op) { jump_indirect(h, op); }
 
 // A return from a trap: the mode has changed with it.
 static void op_xret(tl_hart *h, const tl_op *op) {
-    tl_block *block = BLOCK;
-    if (TL_UNLIKELY(!tl_block_execute(h->engine_state, block, (uint32_t)(op - block->ops))))
+    if (TL_UNLIKELY(!execute(h, op)))
         STOP();
     enter_cell(h, h->pc);
 }
