@@ -5,8 +5,8 @@
 #include "isa/block/code.h"
 #include "model/attribution.h"
 
-// What executions of instructions k.. count by themselves belongs to each of them. is_fetched: the
-// fetch of k is not among it.
+// Gives each of the instructions k.. the static counts of n executions. is_fetched: without those
+// of the fetch of k.
 static void attribute(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, uint64_t n) {
     tl_hart *h = store->hart;
     tl_scoreboard board, before;
