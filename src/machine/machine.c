@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "model/attribution.h"
 #include "model/isa.h"
 
 static const tl_engine_type *running_engine(const tl_machine *machine) {
@@ -60,7 +61,11 @@ tl_stop tl_turn_run(tl_turn *turn) {
     tl_hart *h = turn->hart;
     h->first_until = turn->first_until;
     h->access_until = turn->access_until;
+    if (TL_UNLIKELY(h->attribution != NULL))
+        tl_attribution_begin(h);
     tl_stop stop = h->engine->run(h);
+    if (TL_UNLIKELY(h->attribution != NULL))
+        tl_attribution_end(h);
     h->first_until = h->access_until = UINT64_MAX;
     if (stop == TL_STOP_WAIT || (stop == TL_STOP_HORIZON && h->now >= turn->access_until && h->now < h->horizon))
         turn->hart = NULL;

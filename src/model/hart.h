@@ -361,7 +361,9 @@ struct tl_hart {
     const struct tl_isa *isa;     // model/isa.h
     volatile uint8_t host_phase;  // tl_host_phase; read by a signal handler of the same thread
     struct tl_code_log *code_log; // model/code_log.h; NULL: host code has no names
-    const uint8_t *host_code;     // where the front-end keeps code that it made, or NULL
+    // model/attribution.h; NULL: nothing is booked. Set before the first run.
+    struct tl_attribution *attribution;
+    const uint8_t *host_code; // where the front-end keeps code that it made, or NULL
     size_t host_code_bytes;
     uint64_t *core_tally; // of the hart's detailed core (model/core.h), or NULL
     tl_hart *core_leader; // the first hart of the core; itself where harts share none

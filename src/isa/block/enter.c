@@ -6,16 +6,22 @@
 #include "isa/block/execute.h"
 #include "isa/block/stops.h"
 #include "isa/block/store.h"
+#include "model/attribution.h"
 
 // One line look-up at the start of a run.
-static bool look_up(tl_blocks *store, uint64_t vaddr, uint64_t *ret_pline) {
+static bool look_up(tl_blocks *store, uint64_t pc, uint64_t vaddr, uint64_t *ret_pline) {
     tl_hart *h = store->hart;
     tl_fetch_slot *slot = tl_fetch_slot_of(h, vaddr);
     uint64_t vline = vaddr & h->line_mask;
     if (tl_fetch_slot_shows(slot, vaddr)) {
         tl_fetch_hit(h, slot);
     } else {
-        if (!h->port->fetch(h, vaddr))
+        if (TL_UNLIKELY(h->attribution != NULL))
+            tl_attribution_settle(h);
+        const bool is_found = h->port->fetch(h, vaddr);
+        if (TL_UNLIKELY(h->attribution != NULL))
+            tl_attribution_book(h, pc);
+        if (!is_found)
             return false;
         tl_blocks_validate(store, vline);
         if (TL_UNLIKELY(h->has_slow_watch))
@@ -56,12 +62,12 @@ tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
     if (!may_begin(store, pc, guess))
         return NULL;
     uint64_t pline;
-    return look_up(store, pc, &pline) ? tl_blocks_enter_line(store, pc, pline, guess) : tl_blocks_refuse(store, pc);
+    return look_up(store, pc, pc, &pline) ? tl_blocks_enter_line(store, pc, pline, guess) : tl_blocks_refuse(store, pc);
 }
 
 tl_block *tl_blocks_enter_line(tl_blocks *store, uint64_t pc, uint64_t pline, tl_block *guess) {
     uint64_t pline2 = TL_NO_LINE;
-    if (tl_code_straddles(store->hart, pc, pline) && !look_up(store, pc + 2, &pline2))
+    if (tl_code_straddles(store->hart, pc, pline) && !look_up(store, pc, pc + 2, &pline2))
         return tl_blocks_refuse_second(store, pc);
     return tl_blocks_enter_found(store, pc, pline, pline2, guess);
 }
@@ -85,6 +91,10 @@ tl_block *tl_blocks_refuse_second(tl_blocks *store, uint64_t pc) {
         h->tally[TL_S_L1I_ACCESS] += 1;
         h->tally[TL_S_ITLB_ACCESS] += 1;
         h->tally[TL_S_L1I_READ] += tl_fetch_groups(h, pc, pc + 2);
+        if (TL_UNLIKELY(h->attribution != NULL)) {
+            tl_attribution_settle(h);
+            tl_attribution_book(h, pc);
+        }
     }
     return tl_blocks_refuse(store, pc);
 }

@@ -4,6 +4,7 @@
 
 #include "isa/block/fold.h"
 #include "isa/block/stops.h"
+#include "model/attribution.h"
 
 void tl_blocks_stop_with_trap(tl_blocks *store, uint64_t pc) {
     tl_hart *h = store->hart;
@@ -123,7 +124,7 @@ void tl_block_line_lost(tl_blocks *store, const tl_block *block) {
     }
 }
 
-bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
+TL_ALWAYS_INLINE bool execute(tl_blocks *store, tl_block *block, uint32_t k, bool is_booked) {
     tl_hart *h = store->hart;
     const tl_op *op = &block->ops[k];
     uint64_t pc = block->pc + block->offset[k];
@@ -133,7 +134,11 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
     h->instret -= rest_insns;
     store->under_way = block;
     store->under_way_k = k;
+    if (is_booked)
+        tl_attribution_settle(h);
     bool is_done = store->isa->execute[block->opc[k]](h, op, pc);
+    if (is_booked)
+        tl_attribution_book(h, pc);
     store->under_way = NULL;
     if (TL_UNLIKELY(!is_done)) {
         if (h->trap_cause == TL_TRAP_NOT_YET) {
@@ -162,3 +167,7 @@ bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) {
         store->isa->retired(h); // it ended its block
     return true;
 }
+
+bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k) { return execute(store, block, k, false); }
+
+bool tl_block_execute_booked(tl_blocks *store, tl_block *block, uint32_t k) { return execute(store, block, k, true); }

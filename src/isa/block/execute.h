@@ -10,6 +10,8 @@
 // Executes instruction k of the block under way by its full body, at the exact cycle. False: stop,
 // because the instruction trapped or waits, or because an interrupt follows it.
 bool tl_block_execute(tl_blocks *store, tl_block *block, uint32_t k);
+// While h->attribution is set.
+bool tl_block_execute_booked(tl_blocks *store, tl_block *block, uint32_t k);
 // A data access within `block` may have evicted the line of the block (h->has_lost_fetch).
 void tl_block_line_lost(tl_blocks *store, const tl_block *block);
 // The block under way must stop before instruction k, a breakpoint or a marker.

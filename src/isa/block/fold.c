@@ -3,6 +3,40 @@
 #include "isa/block/fold.h"
 
 #include "isa/block/code.h"
+#include "model/attribution.h"
+
+// Gives each of the instructions k.. the static counts of n executions. is_fetched: without those
+// of the fetch of k.
+static void attribute(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, uint64_t n) {
+    tl_hart *h = store->hart;
+    tl_scoreboard board, before;
+    tl_scoreboard_start(&board, &h->config->pipeline, block->in);
+    for (uint32_t i = 0; i < block->n_insns; i++) {
+        const uint64_t pc = block->pc + block->offset[i], end_pc = block->pc + block->offset[i + 1];
+        tl_block_insn insn;
+        store->isa->decode(h, tl_code_bits(store->isa, block->bytes, block->offset[i], block->n_bytes), &insn);
+        before = board;
+        tl_scoreboard_issue(&board, &insn.pipe);
+        if (i < k)
+            continue;
+        tl_attribution_execute(h, pc, (int64_t)n);
+        for (uint32_t s = 0; s < insn.n_counts; s++)
+            tl_attribution_add(h, pc, insn.counts[s].cell, n * insn.counts[s].amount);
+        for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
+            tl_attribution_add(h, pc, tl_pipe_cause_cell[c], n * (board.lost[c] - before.lost[c]));
+        if (i != k || !is_fetched)
+            tl_attribution_add(h, pc, TL_S_L1I_READ, n * (tl_fetch_groups(h, block->pc, end_pc) - tl_fetch_groups(h, block->pc, pc)));
+    }
+}
+
+// Whole executions: all statics, those of the look-ups with the first instruction.
+static void attribute_runs(tl_blocks *store, const tl_block *block, uint64_t n) {
+    const uint64_t look_ups = block->is_straddling ? 2 : 1;
+    attribute(store, block, 0, false, n);
+    tl_attribution_add(store->hart, block->pc, TL_S_HART_FETCH_RUN, n);
+    tl_attribution_add(store->hart, block->pc, TL_S_L1I_ACCESS, n * look_ups);
+    tl_attribution_add(store->hart, block->pc, TL_S_ITLB_ACCESS, n * look_ups);
+}
 
 void tl_blocks_fold(tl_blocks *store) {
     uint64_t *tally = store->hart->tally;
@@ -19,6 +53,8 @@ void tl_blocks_fold(tl_blocks *store) {
         store->counts[number] = 0;
         for (uint32_t i = 0; i < block->n_statics; i++)
             tally[block->statics[i].cell] += count * block->statics[i].amount;
+        if (TL_UNLIKELY(store->hart->attribution != NULL))
+            attribute_runs(store, block, count);
     }
 }
 
@@ -52,6 +88,8 @@ static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_
             fetched_end += insn.len;
     }
     h->tally[TL_S_L1I_READ] += sign * (tl_fetch_groups(h, block->pc, block->end_pc) - tl_fetch_groups(h, block->pc, fetched_end));
+    if (TL_UNLIKELY(h->attribution != NULL))
+        attribute(store, block, k, is_fetched, sign);
 }
 
 void tl_block_take_back(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched) {

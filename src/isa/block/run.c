@@ -34,7 +34,11 @@ void tl_blocks_hand_over(tl_hart *h) {
 static tl_step step(tl_blocks *store) {
     tl_hart *h = store->hart;
     uint64_t pc = h->pc;
+    if (TL_UNLIKELY(h->attribution != NULL))
+        tl_attribution_settle(h);
     tl_step result = store->isa->step(h, store->pends);
+    if (TL_UNLIKELY(h->attribution != NULL))
+        tl_step_book(h, pc, result);
     tl_blocks_validate(store, pc & h->line_mask);
     tl_blocks_validate(store, (pc + 2) & h->line_mask);
     return result;

@@ -101,10 +101,16 @@ static TL_NOINLINE void enter_cell(tl_hart *h, uint64_t pc) {
     start(h, block);
 }
 
+TL_ALWAYS_INLINE bool execute(tl_hart *h, const tl_op *op) {
+    tl_block *block = h->block;
+    const uint32_t k = (uint32_t)(op - block->ops);
+    return TL_UNLIKELY(h->attribution != NULL) ? tl_block_execute_booked(h->engine_state, block, k)
+                                               : tl_block_execute(h->engine_state, block, k);
+}
+
 // Executes an operation that did not hit by its full body, at the exact cycle.
 static TL_NOINLINE void slow(tl_hart *h, const tl_op *op) {
-    tl_block *block = h->block;
-    if (TL_UNLIKELY(!tl_block_execute(h->engine_state, block, (uint32_t)(op - block->ops))))
+    if (TL_UNLIKELY(!execute(h, op)))
         STOP();
     GO(op + 1);
 }

@@ -7,6 +7,7 @@
 #include "isa/block/run.h"
 #include "isa/block/thread.h"
 #include "isa/rv/block/row.h"
+#include "model/attribution.h"
 
 #define TL_EXEC_FAST
 #include "isa/rv/exec_all.h"
@@ -51,8 +52,7 @@ static void op_jalr(tl_hart *h, const tl_op *op) { jump_indirect(h, op); }
 
 // A return from a trap: the mode has changed with it.
 static void op_xret(tl_hart *h, const tl_op *op) {
-    tl_block *block = BLOCK;
-    if (TL_UNLIKELY(!tl_block_execute(h->engine_state, block, (uint32_t)(op - block->ops))))
+    if (TL_UNLIKELY(!execute(h, op)))
         STOP();
     enter_cell(h, h->pc);
 }
@@ -84,6 +84,17 @@ static void op_logged(tl_hart *h, const tl_op *op) {
     else if (!tl_jalr_is_return(op->rd & 31, op->rs1))
         tl_branch_note_target(h->bp.log, pc, (tl_rv(h)->x[op->rs1] + (uint64_t)(int64_t)op->imm) & ~UINT64_C(1));
     single[opc](h, op);
+}
+
+// The end of a block while an attribution is attached: counts of its prediction are its own.
+static void op_booked(tl_hart *h, const tl_op *op) {
+    const tl_block *block = BLOCK;
+    const uint16_t opc = block->opc[op - block->ops];
+    tl_attribution_transfer(h, PC_OF(op));
+    if (h->bp.fixed == TL_BPRED_LOGGED && opc != TL_OPC_jal)
+        op_logged(h, op);
+    else
+        single[opc](h, op);
 }
 
 // ---- fused neighbors: one dispatch for two ----
@@ -147,8 +158,10 @@ void tl_threaded_prepare(tl_blocks *store, tl_block *block) {
             block->ops[k++].handler = handler;
     }
     const uint32_t last = block->n_insns - 1;
-    if (store->hart->bp.fixed == TL_BPRED_LOGGED && (tl_taken[block->opc[last]] || block->opc[last] == TL_OPC_jalr)) {
-        block->ops[last].handler = op_logged;
+    const bool is_booked = store->hart->attribution != NULL, is_logged = store->hart->bp.fixed == TL_BPRED_LOGGED;
+    if (((is_booked || is_logged) && (tl_taken[block->opc[last]] || block->opc[last] == TL_OPC_jalr)) ||
+        (is_booked && block->opc[last] == TL_OPC_jal)) {
+        block->ops[last].handler = is_booked ? op_booked : op_logged;
         if (last > 0)
             block->ops[last - 1].handler = single[block->opc[last - 1]];
     }

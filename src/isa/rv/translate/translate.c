@@ -177,6 +177,9 @@ static bool heat(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
     tl_hart *h = store->hart;
     if (!block->body) {
+        // Translated code books nothing.
+        if (TL_UNLIKELY(h->attribution != NULL))
+            return false;
         if (block->n_cold_runs > 0) {
             block->n_cold_runs -= 1;
             return false;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Attribution: exact totals of every signal by instruction. A row holds what one instruction of one
+// space caused: its executions, and its share of every tally of the machine. Sums of all rows are
+// the totals.
+//
+// Engines book. An instruction has its static counts, and those of its accesses, its fetch and its
+// prediction. An instruction that begins a fetch run has the look-ups of the run. A line that
+// another hart loses belongs to the instruction that took it. Counts of the modeled kernel between
+// two runs belong to the instruction that stopped the first one.
+//
+// A row has no cells of the clock (TL_SIGNAL_CLOCK). Cycles of a row are the sum of its cycles by
+// cause, and instructions are its executions.
+#ifndef TL_MODEL_ATTRIBUTION_H
+#define TL_MODEL_ATTRIBUTION_H
+
+#include "base/status.h"
+#include "model/hart.h"
+#include "model/probe.h"
+
+typedef struct tl_attribution tl_attribution;
+
+typedef struct tl_attribution_count {
+    tl_cell cell; // of the machine's flat array
+    uint64_t n;
+} tl_attribution_count;
+
+typedef struct tl_attribution_row {
+    uint64_t space, pc;
+    uint64_t n_executed; // retired; an instruction that trapped is not
+    uint32_t n_counts, room;
+    tl_attribution_count *counts; // in order of their first booking, none is 0 twice
+} tl_attribution_row;
+
+// Totals of `probe` from now on are booked. TL_ENOMEM.
+TL_MUST_CHECK tl_status tl_attribution_new(const tl_probe *probe, uint32_t n_harts, tl_attribution **ret_attribution, tl_error *err);
+void tl_attribution_free(tl_attribution *attribution); // NULL is fine
+// Rows in order of their first booking, valid until the next booking. The tallies must be synced.
+const tl_attribution_row *tl_attribution_rows(const tl_attribution *attribution, uint32_t *ret_n_rows);
+// Checks that rows sum up to the totals. The tallies must be synced. TL_ENOMEM: the host had no
+// memory for a row. TL_EINVAL: a total differs; this is a defect.
+TL_MUST_CHECK tl_status tl_attribution_check(const tl_attribution *attribution, tl_error *err);
+// Instructions of the hart belong to this space from now on. The hart's tallies must be synced.
+void tl_attribution_set_space(tl_attribution *attribution, uint32_t hart, uint64_t space);
+
+// For engines, with h->attribution set.
+
+// A run of the hart begins: what was counted since the last run is booked.
+void tl_attribution_begin(tl_hart *h);
+void tl_attribution_end(tl_hart *h);
+// The control transfer at pc is about to be predicted. Its counts are booked before the next ones.
+void tl_attribution_transfer(tl_hart *h, uint64_t pc);
+void tl_attribution_settle(tl_hart *h); // books the last transfer
+// Books all that was counted since the last booking.
+void tl_attribution_book(tl_hart *h, uint64_t pc);
+// The instruction retired n times; negative: taken back.
+void tl_attribution_execute(tl_hart *h, uint64_t pc, int64_t n);
+// The caller adds n to the tally TL_S_* of the hart, and it is the instruction's own. n may be
+// negative, as an unsigned number.
+void tl_attribution_add(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n);
+
+#endif
