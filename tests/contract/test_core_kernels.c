@@ -298,6 +298,7 @@ static void test_impossible_structures_are_refused(void **state) {
         {"l2.prefetch=next_line", "l2.streams = 16: needs l2.prefetch: none, because one prefetcher follows the misses", NULL},
         {"l1d.write_buffers=4", "l1d.write_buffers = 4: needs l1d.write: through, because other stores stay in the l1d", NULL},
         {"l1d.write=through", "l1d.write = through: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
+        {"dtlb.shared=1", "dtlb.shared = 1: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
         {"l2.sectors=2", "l2.sectors = 2: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
         {"l2.streams=1", "l2.streams = 1: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
         {"mem.queue=4", "mem.queue = 4: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},

@@ -640,6 +640,7 @@ tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_core *leader, tl_arena *aren
         core->ring *= 2;
     core->ring_mask = core->ring - 1;
     core->tally = h->core_tally;
+    h->dtlb_lost = &core->tally[CORE_DTLB_LOST];
     core->n_words = core->ring / 64;
     core->front_cause = TL_S_HART_CYC_FETCH;
     core->fetch_pc = NEVER;
