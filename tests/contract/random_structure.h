@@ -32,6 +32,7 @@ static inline void make_in_order(tl_config *config) {
     tl_config plain;
     tl_config_default(&plain);
     config->core.kind = TL_CORE_IN_ORDER;
+    config->core.shares_dtlb = 0;
     config->bp.kind = TL_BP_GSHARE;
     config->bsq = plain.bsq;
 }
