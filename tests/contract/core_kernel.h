@@ -23,6 +23,7 @@ static inline uint32_t ld(uint32_t rd, uint32_t rs1, int32_t imm) { return (uint
 static inline uint32_t store(uint32_t rs2, uint32_t rs1, uint32_t size_log2) { return rs2 << 20 | rs1 << 15 | size_log2 << 12 | 0x23; }
 static inline uint32_t fadd(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 0x02000053 | rs2 << 20 | rs1 << 15 | 7 << 12 | rd << 7; }
 static inline uint32_t fmul(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 0x12000053 | rs2 << 20 | rs1 << 15 | 7 << 12 | rd << 7; }
+static inline uint32_t fdiv(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 0x1a000053 | rs2 << 20 | rs1 << 15 | 7 << 12 | rd << 7; }
 static inline uint32_t branch(uint32_t funct3, uint32_t rs1, uint32_t rs2, int32_t offset) {
     const uint32_t i = (uint32_t)offset;
     return (i >> 12 & 1) << 31 | (i >> 5 & 63) << 25 | rs2 << 20 | rs1 << 15 | funct3 << 12 | (i >> 1 & 15) << 8 | (i >> 11 & 1) << 7 |
