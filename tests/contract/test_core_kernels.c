@@ -201,6 +201,31 @@ static void test_stores_forward_to_loads(void **state) {
     close_kernel(&k);
 }
 
+// A wider load is no load that the store has all of. It waits for the drain: six clocks as below.
+static void test_a_store_that_has_a_part_does_not_forward(void **state) {
+    (void)state;
+    static const char *const slow_forward[] = {"core.forward=9", NULL};
+    static const struct {
+        uint32_t size_log2;
+        int32_t offset;
+        uint64_t cycles, n_forwards;
+    } rows[] = {{3, 0, 1 + 9, 1600}, {2, 0, 1 + 1 + 4, 0}, {0, 0, 1 + 1 + 4, 0}, {3, 4, 1 + 1 + 4, 0}, {3, -7, 1 + 1 + 4, 0}};
+    for (uint32_t row = 0; row < TL_COUNT_OF(rows); row++) {
+        kernel k;
+        open_kernel(&k, "ooo", slow_forward);
+        k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA + 16;
+        for (uint32_t i = 0; i < 16; i++) {
+            emit(&k, store(T0, A1, rows[row].size_log2));
+            emit(&k, ld(T0, A1, rows[row].offset));
+        }
+        (void)warm_loop(&k);
+        const uint64_t start = k.h->now, before = read_signal(&k, "hart0.core.load_forward");
+        assert_int_equal(run_iterations(&k, 100) - start, 1600 * rows[row].cycles);
+        assert_int_equal(read_signal(&k, "hart0.core.load_forward") - before, rows[row].n_forwards);
+        close_kernel(&k);
+    }
+}
+
 static uint64_t time_far_pairs(const char *const *overrides) {
     kernel k;
     open_kernel(&k, "ooo", overrides);
@@ -294,8 +319,8 @@ static void test_a_full_store_buffer_is_no_fault_of_fetch(void **state) {
     }
 }
 
-// A division that takes long is the oldest, and so nothing retires behind it. So many uops, loads
-// or stores follow as there is room for; a thread with company has half of it.
+// A division that takes long is the oldest, and so nothing retires behind it. Uops, loads or stores
+// follow until there is no room. A thread with company has half of it.
 typedef struct structure {
     const char *key;
     uint32_t word;      // behind the division, over and over
@@ -346,6 +371,26 @@ static void test_each_structure_holds_its_size(void **state) {
     for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++)
         for (uint32_t n_threads = 1; n_threads <= 2; n_threads++)
             fill_structure(&rows[i], n_threads);
+}
+
+// A load that crosses a page is taken back when it is the oldest, with the return behind it, and
+// executes alone. The return takes its address from the stack a second time.
+static void test_the_return_stack_is_restored_when_an_instruction_is_redone(void **state) {
+    (void)state;
+    enum { RA = 1 };
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA + 4096 - 4;
+    emit(&k, jal(0, 12));
+    emit(&k, ld(T2, A1, 0));
+    emit(&k, jalr(0, RA));
+    emit(&k, jal(RA, -8));
+    (void)warm_loop(&k);
+    const uint64_t n_misses = read_signal(&k, "hart0.bp.return_miss"), n_redone = read_signal(&k, "hart0.core.redo");
+    (void)run_iterations(&k, 100);
+    assert_int_equal(read_signal(&k, "hart0.core.redo") - n_redone, 100);
+    assert_int_equal(read_signal(&k, "hart0.bp.return_miss") - n_misses, 0);
+    close_kernel(&k);
 }
 
 // The consumer is renamed when its producer is under way, and waits for it. Without loads nothing
@@ -426,6 +471,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_full_store_buffer_is_no_fault_of_fetch),
     cmocka_unit_test(test_each_structure_holds_its_size),
     cmocka_unit_test(test_a_late_consumer_waits_for_its_producer),
+    cmocka_unit_test(test_the_return_stack_is_restored_when_an_instruction_is_redone),
     cmocka_unit_test(test_impossible_structures_are_refused),
     cmocka_unit_test(test_only_its_own_engine_runs_a_detailed_core),
     cmocka_unit_test(test_dependent_additions_take_half_a_clock),
@@ -442,6 +488,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_wrong_path_leaves_dependences_alone),
     cmocka_unit_test(test_a_uop_waits_for_its_latest_operand),
     cmocka_unit_test(test_stores_forward_to_loads),
+    cmocka_unit_test(test_a_store_that_has_a_part_does_not_forward),
     cmocka_unit_test(test_a_load_waits_for_a_store_that_it_aliases),
     cmocka_unit_test(test_a_load_that_crosses_a_line_takes_longer),
     cmocka_unit_test(test_the_reorder_buffer_limits_misses_in_flight),
