@@ -32,6 +32,15 @@ static uint64_t lead_of(const tl_machine *machine, const tl_hart *h) {
 // Of two harts at one cycle, the hart with the lower id comes first.
 static bool is_before(const tl_hart *a, const tl_hart *b) { return a->now < b->now || (a->now == b->now && a->id < b->id); }
 
+// Harts of a core have one order of uses. A detailed core keeps it by itself.
+static void join_stamps(const tl_machine *machine, tl_hart *h) {
+    for (uint32_t i = 0; i < machine->n_harts; i++) {
+        const tl_hart *other = machine->harts[i];
+        if (other->core_leader == h->core_leader && other->stamp > h->stamp)
+            h->stamp = other->stamp;
+    }
+}
+
 tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates) {
     tl_hart *first = NULL, *second = NULL;
     for (uint32_t i = 0; i < machine->n_harts; i++) {
@@ -46,6 +55,8 @@ tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates) {
         }
     }
     tl_turn turn = {.hart = first, .first_until = UINT64_MAX, .access_until = UINT64_MAX, .end = UINT64_MAX};
+    if (machine->is_forwarding && first)
+        join_stamps(machine, first);
     if (second) {
         // The hart is further behind then, so the cycle is not 0.
         turn.first_until = second->now - (first->id > second->id);

@@ -56,12 +56,12 @@ static void test_keys_that_no_part_reads_are_listed_only_if_they_were_set(void *
     uint32_t n_core = 0;
     for (uint32_t i = 0; i < all.n; i++)
         n_core += strncmp(all.keys[i]->path, "core.", 5) == 0;
-    // These are all keys of section core but core.kind, those of tage, and seven of the memory
-    // behind a detailed core.
-    assert_int_equal(list.n, all.n - (n_core - 1) - 5 - 7);
+    // These are all keys of section core but core.kind, those of tage, dtlb.shared, and seven of
+    // the memory behind a detailed core.
+    assert_int_equal(list.n, all.n - (n_core - 1) - 5 - 1 - 7);
     assert_true(has_key(&list, "core.kind") && has_key(&list, "bp.history_bits") && has_key(&list, "bp.btb_entries"));
     assert_false(has_key(&list, "core.fetch") || has_key(&list, "core.data_ports") || has_key(&list, "bp.tables") ||
-                 has_key(&list, "l1d.write") || has_key(&list, "mem.queue"));
+                 has_key(&list, "l1d.write") || has_key(&list, "mem.queue") || has_key(&list, "dtlb.shared"));
     config.core.rob_uops = 64;
     tl_key_list_of(&config, &list);
     assert_true(has_key(&list, "core.rob"));

@@ -130,6 +130,13 @@ static bool new_first_tlb(tl_memory *m, tl_hart_mem *hm, tl_arena *arena, tl_fir
                        hm->h->stamps + first_stamp, &hm->h->stamp, seed_of(m, hm->h->id, unit));
 }
 
+static void share_dtlb(tl_hart_mem *hm, tl_hart_mem *leader) {
+    hm->dtlb_partner = leader;
+    leader->dtlb_partner = hm;
+    tl_tlb_share(&hm->dtlb.tlb, &leader->dtlb.tlb);
+}
+_Static_assert(TL_MAX_THREADS == 2, "a DTLB has one partner");
+
 // On the host a load waits for an earlier store if their addresses differ in whole pages of 4 KiB.
 // Every access writes the stamp of its line, and then guest registers are read. The most used lines
 // (objects, stacks) lie at the beginning and at the end of a page. Their stamps must not be such
@@ -150,8 +157,9 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
     uint32_t l1d_stamp = 8, l1i_stamp = l1d_stamp + l1d_ways, dtlb_stamp = l1i_stamp + l1i_ways;
     const uint32_t threads = tl_config_core_threads(config), thread = h->id % threads;
     const uint32_t n_tlb_stamps = config->dtlb.entries + config->itlb.entries, n_stamps = dtlb_stamp + threads * n_tlb_stamps;
-    dtlb_stamp += thread * n_tlb_stamps; // harts of a core have the stamps of their lines in common
-    const uint32_t itlb_stamp = dtlb_stamp + config->dtlb.entries;
+    // Harts of a core have the stamps of their lines in common, and those of a shared DTLB.
+    const uint32_t itlb_stamp = dtlb_stamp + thread * n_tlb_stamps + config->dtlb.entries;
+    dtlb_stamp += config->core.shares_dtlb ? 0 : thread * n_tlb_stamps;
     hm->memory = m;
     hm->h = h;
     hm->contender.h = h;
@@ -167,6 +175,8 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
         !new_first_tlb(m, hm, arena, &hm->dtlb, &config->dtlb, UNIT_DTLB, dtlb_stamp) ||
         !new_first_tlb(m, hm, arena, &hm->itlb, &config->itlb, UNIT_ITLB, itlb_stamp))
         return false;
+    if (config->core.shares_dtlb && thread > 0)
+        share_dtlb(hm, &m->harts[h->id - thread]);
     if (config->l2tlb.entries != 0) {
         uint64_t *stamps = tl_arena_alloc(arena, config->l2tlb.entries * sizeof *stamps);
         if (!stamps || !tl_tlb_init(&hm->l2tlb, arena, config->l2tlb.entries, config->l2tlb.ways, h->isa->n_page_levels,

@@ -48,6 +48,7 @@ struct tl_hart_mem { // h->mem
     // Harts of a detailed core use one L1I and one L1D; no data slot shows their lines.
     bool shares_l1;
     tl_first_tlb itlb, dtlb;
+    struct tl_hart_mem *dtlb_partner; // the hart whose DTLB has the same entries; NULL: none
     tl_tlb l2tlb;
     uint64_t l2tlb_clock;
     tl_slot_set user_slots; // of view S, for pages of programs

@@ -291,6 +291,101 @@ static void test_remembered_oldest_is_the_victim_of_a_search(void **state) {
     }
 }
 
+typedef struct naive_entry {
+    uint64_t page, used_at, filled_at;
+    uint32_t thread;
+    bool is_valid;
+} naive_entry;
+
+// A list of entries with the thread in each.
+static naive_entry *naive_access(naive_entry *set, uint32_t ways, uint32_t thread, uint64_t page, bool is_fifo, bool *ret_hits) {
+    naive_entry *victim = NULL;
+    *ret_hits = true;
+    for (naive_entry *e = set; e < set + ways; e++)
+        if (e->is_valid && e->thread == thread && e->page == page)
+            return e;
+    *ret_hits = false;
+    for (naive_entry *e = set; e < set + ways; e++)
+        if (!e->is_valid)
+            return e;
+    for (naive_entry *e = set; e < set + ways; e++)
+        if (!victim || (is_fifo ? e->filled_at < victim->filled_at : e->used_at < victim->used_at))
+            victim = e;
+    return victim;
+}
+
+static void share_entries(uint32_t ways, tl_replacement policy) {
+    enum { ENTRIES = 8 };
+    tl_arena arena = {0};
+    tl_tlb tlbs[2];
+    uint64_t stamps[ENTRIES] = {0}, clock = 0, random = ways;
+    naive_entry naive[ENTRIES] = {0};
+    for (uint32_t i = 0; i < 2; i++)
+        assert_true(tl_tlb_init(&tlbs[i], &arena, ENTRIES, ways, 4, policy, stamps, &clock, 1));
+    tl_tlb_share(&tlbs[1], &tlbs[0]);
+    for (uint64_t i = 0; i < 20000; i++) {
+        const uint32_t thread = draw(&random, 2);
+        const uint64_t page = draw(&random, 12), vaddr = page << TL_PAGE_BITS;
+        bool hits;
+        naive_entry *e = naive_access(naive + page % (ENTRIES / ways) * ways, ways, thread, page, policy == TL_REPLACE_FIFO, &hits);
+        uint32_t entry = tl_tlb_find(&tlbs[thread], vaddr + 8);
+        assert_int_equal(entry != TL_NO_ENTRY, hits);
+        if (!hits) {
+            const tl_page filled = {.vaddr = vaddr, .flags = TL_RIG_RW};
+            entry = tl_tlb_choose(&tlbs[thread], &filled);
+            for (uint32_t k = 0; k < 2; k++) {
+                assert_int_equal(tl_tlb_is_valid(&tlbs[k], entry), e->is_valid && e->thread == k);
+                if (tl_tlb_is_valid(&tlbs[k], entry))
+                    tl_tlb_drop(&tlbs[k], entry);
+            }
+            tl_tlb_fill(&tlbs[thread], entry, &filled);
+            *e = (naive_entry){.page = page, .thread = thread, .is_valid = true, .filled_at = i};
+        }
+        assert_int_equal(entry, e - naive);
+        tl_tlb_touch(&tlbs[thread], entry);
+        e->used_at = i;
+        const uint32_t gone = draw(&random, 16 * ENTRIES);
+        if (gone < ENTRIES && naive[gone].is_valid) {
+            tl_tlb_drop(&tlbs[naive[gone].thread], gone);
+            naive[gone].is_valid = false;
+        }
+    }
+    tl_arena_done(&arena);
+}
+
+static void test_two_harts_share_the_entries_and_no_page(void **state) {
+    (void)state;
+    for (uint32_t ways = 2; ways <= 8; ways *= 2) {
+        share_entries(ways, TL_REPLACE_LRU);
+        share_entries(ways, TL_REPLACE_FIFO);
+    }
+}
+
+// Both draw from one sequence, so that they draw as one TLB would.
+static void test_two_harts_share_the_draws(void **state) {
+    (void)state;
+    tl_arena arena = {0};
+    tl_tlb tlbs[2], alone;
+    uint64_t stamps[8] = {0}, clock = 0;
+    assert_true(tl_tlb_init(&tlbs[0], &arena, 8, 8, 4, TL_REPLACE_RANDOM, stamps, &clock, 7));
+    assert_true(tl_tlb_init(&tlbs[1], &arena, 8, 8, 4, TL_REPLACE_RANDOM, stamps, &clock, 9));
+    assert_true(tl_tlb_init(&alone, &arena, 8, 8, 4, TL_REPLACE_RANDOM, stamps, &clock, 7));
+    tl_tlb_share(&tlbs[1], &tlbs[0]);
+    for (uint64_t i = 0; i < 200; i++) {
+        const tl_page page = {.vaddr = i << TL_PAGE_BITS, .flags = TL_RIG_RW};
+        const uint32_t entry = tl_tlb_choose(&tlbs[i % 2], &page), wanted = tl_tlb_choose(&alone, &page);
+        assert_int_equal(entry, wanted);
+        if (tl_tlb_is_valid(&alone, entry))
+            tl_tlb_drop(&alone, entry);
+        for (uint32_t k = 0; k < 2; k++)
+            if (tl_tlb_is_valid(&tlbs[k], entry))
+                tl_tlb_drop(&tlbs[k], entry);
+        tl_tlb_fill(&alone, entry, &page);
+        tl_tlb_fill(&tlbs[i % 2], entry, &page);
+    }
+    tl_arena_done(&arena);
+}
+
 static void test_set_of_four_is_searched_at_once(void **state) {
     (void)state;
     fixture f;
@@ -365,6 +460,8 @@ static void test_short_way_of_a_miss_is_the_long_way(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_remembered_oldest_is_the_victim_of_a_search),
+    cmocka_unit_test(test_two_harts_share_the_entries_and_no_page),
+    cmocka_unit_test(test_two_harts_share_the_draws),
     cmocka_unit_test(test_set_of_four_is_searched_at_once),
     cmocka_unit_test(test_short_way_of_a_miss_is_the_long_way),
     cmocka_unit_test(test_pages_of_every_size_are_found_side_by_side),

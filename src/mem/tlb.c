@@ -15,7 +15,8 @@ bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, 
         .stamps = tl_replacement_sees_hits(policy) ? uses : tl_arena_alloc(arena, entries * sizeof *tlb->stamps),
         .uses = uses,
         .clock = clock,
-        .random = random,
+        .random = &tlb->own_random,
+        .own_random = random,
         .entries = entries,
         .ways = ways,
         .set_mask = ways != 0 ? entries / ways - 1 : 0,
@@ -33,6 +34,15 @@ bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, 
         tlb->masks[entry] = tl_page_mask(0);
     }
     return true;
+}
+
+// The remembered oldest entries rest on one clock that only grows; two harts have two.
+void tl_tlb_share(tl_tlb *tlb, tl_tlb *partner) {
+    tlb->partner = partner;
+    partner->partner = tlb;
+    tlb->stamps = partner->stamps;
+    tlb->random = partner->random;
+    tlb->n_eights = partner->n_eights = 0;
 }
 
 static uint32_t first_of_set(const tl_tlb *tlb, uint64_t vaddr, uint32_t level) {
@@ -83,12 +93,13 @@ uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_page *page) {
 
 uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_page *page) {
     uint32_t first = first_of_set(tlb, page->vaddr, page->level);
+    const tl_tlb *partner = tlb->partner;
     for (uint32_t way = 0; tlb->n_invalid != 0 && way < tlb->ways; way++)
-        if (!tl_tlb_is_valid(tlb, first + way))
+        if (!tl_tlb_is_valid(tlb, first + way) && (TL_LIKELY(!partner) || !tl_tlb_is_valid(partner, first + way)))
             return first + way;
     if (TL_LIKELY(tlb->n_eights != 0))
         return tl_tlb_oldest_of_all(tlb);
-    return first + tl_replacement_victim(tlb->policy, tlb->stamps + first, tlb->ways, &tlb->random);
+    return first + tl_replacement_victim(tlb->policy, tlb->stamps + first, tlb->ways, tlb->random);
 }
 
 void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_page *page) {

@@ -32,7 +32,10 @@ typedef struct tl_tlb {
     // The owner's: lines of the page that it may have to forget with the entry.
     uint64_t (*lines)[TL_PAGE_LINE_WORDS];
     uint64_t *stamps, *uses, *clock; // as in tl_cache
-    uint64_t random;
+    uint64_t *random, own_random;
+    // Of the other hart of the core, which has the same entries; NULL: none. A valid entry is valid
+    // in one of the two.
+    struct tl_tlb *partner;
     uint32_t entries, ways, set_mask, n_levels;
     uint32_t n_invalid; // entries that hold no page
     uint32_t n_large;   // valid entries of a level above 0
@@ -47,6 +50,9 @@ typedef struct tl_tlb {
 
 bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *uses,
                  uint64_t *clock, uint64_t random);
+// Both are empty and alike, with the same `uses`. Their entries are the same from now on: a page
+// that one of them fills may take the place of the other's, but neither finds pages of the other.
+void tl_tlb_share(tl_tlb *tlb, tl_tlb *partner);
 
 static inline bool tl_tlb_matches(const tl_tlb *tlb, uint32_t entry, uint64_t vaddr) {
     return (vaddr & tlb->masks[entry]) == tlb->vaddrs[entry];
@@ -127,7 +133,8 @@ TL_ALWAYS_INLINE void tl_tlb_replace_small(tl_tlb *tlb, uint32_t entry, const tl
 void tl_tlb_drop(tl_tlb *tlb, uint32_t entry);
 // A valid entry that overlaps the page, or TL_NO_ENTRY: to be dropped before the page is filled.
 uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_page *page);
-// The entry the page would take: the first invalid one of its set, else the policy's victim.
+// The entry the page would take: the first invalid one of its set, else the policy's victim. The
+// victim may be the partner's.
 uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_page *page);
 void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_page *page); // the entry must be invalid
 

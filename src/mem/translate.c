@@ -26,6 +26,12 @@ static void drop_first(tl_hart_mem *hm, bool is_fetch, uint32_t entry) {
     }
 }
 
+static TL_NOINLINE void take_from_partner(tl_hart_mem *partner, uint32_t entry) {
+    drop_first(partner, false, entry);
+    if (partner->h->dtlb_lost)
+        *partner->h->dtlb_lost += 1;
+}
+
 // `found`: the entry that matched but did not serve. A small page that nothing matched overlaps
 // nothing.
 static uint32_t fill_first(tl_hart_mem *hm, bool is_fetch, const tl_page *page, uint32_t found) {
@@ -37,6 +43,9 @@ static uint32_t fill_first(tl_hart_mem *hm, bool is_fetch, const tl_page *page, 
     if (tl_tlb_is_valid(tlb, entry)) {
         hm->h->tally[is_fetch ? TL_S_ITLB_EVICT : TL_S_DTLB_EVICT] += 1;
         drop_first(hm, is_fetch, entry);
+    } else if (TL_UNLIKELY(tlb->partner != NULL) && tl_tlb_is_valid(tlb->partner, entry)) {
+        hm->h->tally[TL_S_DTLB_EVICT] += 1;
+        take_from_partner(hm->dtlb_partner, entry);
     }
     tl_tlb_fill(tlb, entry, page);
     return entry;

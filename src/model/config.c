@@ -303,6 +303,7 @@ static tl_status check_bsq(const tl_config *config, tl_error *err) {
         const char *key;
         bool is_asked_for;
     } detailed[] = {{"l1d.write", bsq->l1d_write != TL_WRITE_BACK},
+                    {"dtlb.shared", config->core.shares_dtlb != 0},
                     {"l2.sectors", bsq->sectors > 1},
                     {"l2.streams", bsq->streams != 0},
                     {"mem.queue", bsq->queue_entries != 0}};

@@ -92,7 +92,8 @@ enum {
 };
 typedef struct tl_core_config {
     tl_core_kind kind;
-    uint32_t threads; // hardware threads of a core: harts that share it; 0 counts as 1
+    uint32_t threads;     // hardware threads of a core: harts that share it; 0 counts as 1
+    uint32_t shares_dtlb; // 1: threads of a core have one DTLB, whose entries belong to threads
     // Instructions in a cycle, and taken control transfers among them.
     uint32_t fetch_width, fetch_taken;
     uint32_t rename_width, issue_width, retire_width; // uops a cycle

@@ -367,6 +367,9 @@ struct tl_hart {
     size_t host_code_bytes;
     uint64_t *core_tally; // of the hart's detailed core (model/core.h), or NULL
     tl_hart *core_leader; // the first hart of the core; itself where harts share none
+    // A tally: DTLB entries of this hart that fills of the core's other hart replaced. NULL: the
+    // hart has no detailed core.
+    uint64_t *dtlb_lost;
 
     // Two slots share a line of the host's cache. None crosses one.
     _Alignas(64) tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS];

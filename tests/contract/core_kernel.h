@@ -20,9 +20,15 @@ static inline uint32_t divide(uint32_t rd, uint32_t rs1, uint32_t rs2) {
     return 1u << 25 | rs2 << 20 | rs1 << 15 | 4 << 12 | rd << 7 | 0x33;
 }
 static inline uint32_t ld(uint32_t rd, uint32_t rs1, int32_t imm) { return (uint32_t)imm << 20 | rs1 << 15 | 3 << 12 | rd << 7 | 0x03; }
+static inline uint32_t jal(uint32_t rd, int32_t offset) {
+    const uint32_t i = (uint32_t)offset;
+    return (i >> 20 & 1) << 31 | (i >> 1 & 0x3ff) << 21 | (i >> 11 & 1) << 20 | (i >> 12 & 0xff) << 12 | rd << 7 | 0x6f;
+}
+static inline uint32_t jalr(uint32_t rd, uint32_t rs1) { return rs1 << 15 | rd << 7 | 0x67; }
 static inline uint32_t store(uint32_t rs2, uint32_t rs1, uint32_t size_log2) { return rs2 << 20 | rs1 << 15 | size_log2 << 12 | 0x23; }
 static inline uint32_t fadd(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 0x02000053 | rs2 << 20 | rs1 << 15 | 7 << 12 | rd << 7; }
 static inline uint32_t fmul(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 0x12000053 | rs2 << 20 | rs1 << 15 | 7 << 12 | rd << 7; }
+static inline uint32_t fdiv(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 0x1a000053 | rs2 << 20 | rs1 << 15 | 7 << 12 | rd << 7; }
 static inline uint32_t branch(uint32_t funct3, uint32_t rs1, uint32_t rs2, int32_t offset) {
     const uint32_t i = (uint32_t)offset;
     return (i >> 12 & 1) << 31 | (i >> 5 & 63) << 25 | rs2 << 20 | rs1 << 15 | funct3 << 12 | (i >> 1 & 15) << 8 | (i >> 11 & 1) << 7 |

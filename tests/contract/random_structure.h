@@ -32,6 +32,7 @@ static inline void make_in_order(tl_config *config) {
     tl_config plain;
     tl_config_default(&plain);
     config->core.kind = TL_CORE_IN_ORDER;
+    config->core.shares_dtlb = 0;
     config->bp.kind = TL_BP_GSHARE;
     config->bsq = plain.bsq;
 }
@@ -43,6 +44,7 @@ static inline void choose_structure(rng *r, tl_config *config) {
     const uint32_t clear_cycles = below(r, 30), split_cycles = below(r, 20), alias_bits = below(r, 2) ? 12 + below(r, 6) : 0;
     *c = (tl_core_config){.kind = TL_CORE_OUT_OF_ORDER,
                           .threads = 1,
+                          .shares_dtlb = clear_cycles % 2,
                           .clear_cycles = clear_cycles,
                           .split_cycles = split_cycles,
                           .alias_bits = alias_bits,

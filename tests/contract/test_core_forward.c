@@ -67,7 +67,7 @@ static void test_forwarding_is_what_an_in_order_machine_does(void **state) {
         config.l1i.prefetch = config.l1d.prefetch = config.l2.prefetch = TL_PREFETCH_NONE;
         config.mem.mem_busy_cycles = config.mem.l2_busy_cycles = 0;
         plain = config;
-        plain.core.kind = TL_CORE_IN_ORDER;
+        make_in_order(&plain);
         tl_machine *a = new_machine(&config, &tl_engine_ooo, fast->engine), *b = new_machine(&plain, &tl_engine_step, NULL);
         fill(a, seed);
         fill(b, seed);

@@ -2,6 +2,8 @@
 // Small loops on the detailed core whose clocks are worked out on paper from docs/detailed-core.md.
 // A loop runs 100 iterations to warm caches and predictor, then 100 more are timed. A kernel's
 // clocks are thus those of its slowest chain alone.
+#include <stdio.h>
+
 #include "core_kernel.h"
 
 // `n` times the word; each takes `half_cycles`.
@@ -37,6 +39,22 @@ static void test_dependent_operations_take_their_latency(void **state) {
 static void test_a_divider_is_busy_to_the_end(void **state) {
     (void)state;
     chain_takes("netburst", 16, divide(T2, T0, T1), 160); // they do not depend on one another
+}
+
+// Two ports could take divisions, and each of the two dividers exists once.
+static void test_a_second_port_is_no_second_divider(void **state) {
+    (void)state;
+    static const char *const two_ports[] = {"core.mul_ports=3", "core.fp_ports=3", NULL};
+    const uint32_t words[] = {divide(T2, T0, T1), fdiv(2, 0, 1)}, cycles[] = {80, 38};
+    for (uint32_t i = 0; i < 2; i++) {
+        kernel k;
+        open_kernel(&k, "netburst", two_ports);
+        k.rv->x[T1] = 1;
+        k.rv->f[0] = k.rv->f[1] = UINT64_C(0x3ff0000000000000);
+        emit_n(&k, 16, words[i]);
+        assert_int_equal(time_loop(&k), UINT64_C(100) * 16 * cycles[i]);
+        close_kernel(&k);
+    }
 }
 
 static void test_multiplications_are_pipelined(void **state) {
@@ -183,6 +201,31 @@ static void test_stores_forward_to_loads(void **state) {
     close_kernel(&k);
 }
 
+// A wider load is no load that the store has all of. It waits for the drain: six clocks as below.
+static void test_a_store_that_has_a_part_does_not_forward(void **state) {
+    (void)state;
+    static const char *const slow_forward[] = {"core.forward=9", NULL};
+    static const struct {
+        uint32_t size_log2;
+        int32_t offset;
+        uint64_t cycles, n_forwards;
+    } rows[] = {{3, 0, 1 + 9, 1600}, {2, 0, 1 + 1 + 4, 0}, {0, 0, 1 + 1 + 4, 0}, {3, 4, 1 + 1 + 4, 0}, {3, -7, 1 + 1 + 4, 0}};
+    for (uint32_t row = 0; row < TL_COUNT_OF(rows); row++) {
+        kernel k;
+        open_kernel(&k, "ooo", slow_forward);
+        k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA + 16;
+        for (uint32_t i = 0; i < 16; i++) {
+            emit(&k, store(T0, A1, rows[row].size_log2));
+            emit(&k, ld(T0, A1, rows[row].offset));
+        }
+        (void)warm_loop(&k);
+        const uint64_t start = k.h->now, before = read_signal(&k, "hart0.core.load_forward");
+        assert_int_equal(run_iterations(&k, 100) - start, 1600 * rows[row].cycles);
+        assert_int_equal(read_signal(&k, "hart0.core.load_forward") - before, rows[row].n_forwards);
+        close_kernel(&k);
+    }
+}
+
 static uint64_t time_far_pairs(const char *const *overrides) {
     kernel k;
     open_kernel(&k, "ooo", overrides);
@@ -276,6 +319,98 @@ static void test_a_full_store_buffer_is_no_fault_of_fetch(void **state) {
     }
 }
 
+// A division that takes long is the oldest, and so nothing retires behind it. Uops, loads or stores
+// follow until there is no room. A thread with company has half of it.
+typedef struct structure {
+    const char *key;
+    uint32_t word;      // behind the division, over and over
+    const char *signal; // that counts what was renamed
+    uint64_t size;      // of the structure, in what the signal counts
+    bool is_left;       // by the division, once it was dispatched
+} structure;
+
+static void fill_structure(const structure *s, uint32_t n_threads) {
+    // Cold code is there before the division ends.
+    static const char *const slow_division[] = {"pipeline.div=1000", "core.trace=0",       "l1i.size=32KiB", "mem.row_hit=1",
+                                                "mem.row_miss=1",    "mem.row_conflict=1", "mem.busy=1",     NULL};
+    kernel k;
+    open_kernel(&k, "netburst", slow_division);
+    emit(&k, divide(T2, T0, T1));
+    emit_n(&k, 300, s->word);
+    memcpy(k.machine->ram, k.words, k.n * sizeof k.words[0]);
+    uint64_t n_insns = UINT64_MAX;
+    for (uint32_t i = 0; i < n_threads; i++) {
+        tl_hart *h = k.machine->harts[i];
+        h->pc = TL_RAM_BASE_PADDR;
+        h->insn_limit = UINT64_MAX;
+        h->horizon = 900;
+        tl_rv(h)->x[A1] = TL_RAM_BASE_PADDR + DATA;
+    }
+    tl_hart *h;
+    const uint32_t running = (1u << n_threads) - 1;
+    assert_int_equal(k.h->engine->run_group(k.machine->harts, 2, running, running, &n_insns, &h), TL_STOP_HORIZON);
+    for (uint32_t i = 0; i < n_threads; i++) { // they have one divider
+        char path[64], division[64];
+        snprintf(path, sizeof path, "hart%u.core.%s", i, s->signal);
+        snprintf(division, sizeof division, "hart%u.core.dispatch_div", i);
+        const uint64_t n = read_signal(&k, path), wanted = s->size / n_threads + (s->is_left ? read_signal(&k, division) : 0);
+        assert_int_equal(k.machine->harts[i]->instret, 0);
+        if (n != wanted)
+            fail_msg("%s, %u threads: %" PRIu64 ", wanted %" PRIu64, s->key, n_threads, n, wanted);
+    }
+    close_kernel(&k);
+}
+
+static void test_each_structure_holds_its_size(void **state) {
+    (void)state;
+    const structure rows[] = {
+        {"core.rob", addi(T0, 0, 1), "rename_uop", 126, false},          {"core.loads", ld(T0, A1, 0), "rename_load", 48, false},
+        {"core.stores", store(T0, A1, 3), "rename_store", 24, false},    {"core.memory_queue", ld(T0, T2, 0), "rename_load", 24, false},
+        {"core.general_queue", addi(T0, T2, 1), "rename_uop", 48, true},
+    };
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++)
+        for (uint32_t n_threads = 1; n_threads <= 2; n_threads++)
+            fill_structure(&rows[i], n_threads);
+}
+
+// A load that crosses a page is taken back when it is the oldest, with the return behind it, and
+// executes alone. The return takes its address from the stack a second time.
+static void test_the_return_stack_is_restored_when_an_instruction_is_redone(void **state) {
+    (void)state;
+    enum { RA = 1 };
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA + 4096 - 4;
+    emit(&k, jal(0, 12));
+    emit(&k, ld(T2, A1, 0));
+    emit(&k, jalr(0, RA));
+    emit(&k, jal(RA, -8));
+    (void)warm_loop(&k);
+    const uint64_t n_misses = read_signal(&k, "hart0.bp.return_miss"), n_redone = read_signal(&k, "hart0.core.redo");
+    (void)run_iterations(&k, 100);
+    assert_int_equal(read_signal(&k, "hart0.core.redo") - n_redone, 100);
+    assert_int_equal(read_signal(&k, "hart0.bp.return_miss") - n_misses, 0);
+    close_kernel(&k);
+}
+
+// The consumer is renamed when its producer is under way, and waits for it. Without loads nothing
+// goes round.
+static void test_a_late_consumer_waits_for_its_producer(void **state) {
+    (void)state;
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    k.rv->x[T1] = 1;
+    for (uint32_t i = 0; i < 4; i++) {
+        emit(&k, divide(T0, T0, T1));
+        emit_n(&k, 30, addi(T2, 0, 1));
+        emit(&k, mul(T0, T0, T1));
+    }
+    assert_int_equal(time_loop(&k), 100 * 4 * (80 + 14));
+    assert_int_equal(read_signal(&k, "hart0.core.replay"), 0);
+    assert_int_equal(read_signal(&k, "hart0.core.in_vain"), 0);
+    close_kernel(&k);
+}
+
 static void test_impossible_structures_are_refused(void **state) {
     (void)state;
     static const struct {
@@ -298,6 +433,7 @@ static void test_impossible_structures_are_refused(void **state) {
         {"l2.prefetch=next_line", "l2.streams = 16: needs l2.prefetch: none, because one prefetcher follows the misses", NULL},
         {"l1d.write_buffers=4", "l1d.write_buffers = 4: needs l1d.write: through, because other stores stay in the l1d", NULL},
         {"l1d.write=through", "l1d.write = through: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
+        {"dtlb.shared=1", "dtlb.shared = 1: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
         {"l2.sectors=2", "l2.sectors = 2: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
         {"l2.streams=1", "l2.streams = 1: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
         {"mem.queue=4", "mem.queue = 4: needs core.kind: out_of_order, as machines netburst and ooo have", "rocket"},
@@ -333,11 +469,15 @@ static void test_only_its_own_engine_runs_a_detailed_core(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_full_store_buffer_is_no_fault_of_fetch),
+    cmocka_unit_test(test_each_structure_holds_its_size),
+    cmocka_unit_test(test_a_late_consumer_waits_for_its_producer),
+    cmocka_unit_test(test_the_return_stack_is_restored_when_an_instruction_is_redone),
     cmocka_unit_test(test_impossible_structures_are_refused),
     cmocka_unit_test(test_only_its_own_engine_runs_a_detailed_core),
     cmocka_unit_test(test_dependent_additions_take_half_a_clock),
     cmocka_unit_test(test_dependent_operations_take_their_latency),
     cmocka_unit_test(test_a_divider_is_busy_to_the_end),
+    cmocka_unit_test(test_a_second_port_is_no_second_divider),
     cmocka_unit_test(test_multiplications_are_pipelined),
     cmocka_unit_test(test_dependent_loads_that_hit_take_two_clocks),
     cmocka_unit_test(test_three_uops_a_clock),
@@ -348,6 +488,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_wrong_path_leaves_dependences_alone),
     cmocka_unit_test(test_a_uop_waits_for_its_latest_operand),
     cmocka_unit_test(test_stores_forward_to_loads),
+    cmocka_unit_test(test_a_store_that_has_a_part_does_not_forward),
     cmocka_unit_test(test_a_load_waits_for_a_store_that_it_aliases),
     cmocka_unit_test(test_a_load_that_crosses_a_line_takes_longer),
     cmocka_unit_test(test_the_reorder_buffer_limits_misses_in_flight),

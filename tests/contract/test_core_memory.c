@@ -75,6 +75,31 @@ static void test_write_buffers_combine_stores(void **state) {
     close_kernel(&k);
 }
 
+// Nine more lines of its set drive the stored line out of the L2, and a load brings it back clean.
+// Its write buffer stands for data that memory has by now. Fences keep the order.
+static void test_a_write_buffer_is_of_no_use_for_a_clean_line(void **state) {
+    (void)state;
+    enum { FENCE = 0x0330000f, FIRST = 20, WAYS = 8, SET_STRIDE = 2048 };
+    static const char *const small[] = {STEADY, "l2.size=16KiB", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", small);
+    k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA;
+    emit(&k, store(T2, A1, 3));
+    emit(&k, FENCE);
+    for (uint32_t i = 0; i <= WAYS; i++) {
+        k.rv->x[FIRST + i] = TL_RAM_BASE_PADDR + DATA + (i + 1) * SET_STRIDE;
+        emit(&k, ld(T1, FIRST + i, 0));
+    }
+    emit(&k, FENCE);
+    emit(&k, ld(T1, A1, 0));
+    emit(&k, FENCE);
+    (void)warm_loop(&k);
+    const uint64_t n_combined = read_signal(&k, "bsq.store_combined");
+    assert_int_equal(counted(&k, "bsq.store"), 100);
+    assert_int_equal(read_signal(&k, "bsq.store_combined"), n_combined);
+    close_kernel(&k);
+}
+
 // A line that is read by a second core leaves its write buffer useless: the next store takes the
 // copy away.
 static void test_a_store_takes_copies_of_other_cores_away(void **state) {
@@ -153,6 +178,23 @@ static void test_a_sector_is_filled_beside_the_other(void **state) {
         assert_int_equal(read_signal(&k, "bsq.prefetch_adjacent") - prefetch, i == 0 ? 0 : 800);
         close_kernel(&k);
     }
+}
+
+// Each miss takes the only entry of the queue, so the other sector is not fetched. Later loads of
+// the ring miss the L1D, find their lines in the L2, and fetch nothing beside them.
+static void test_a_hit_fetches_no_other_sector(void **state) {
+    (void)state;
+    static const char *const one_entry[] = {"l2.streams=0", "mem.queue=1", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", one_entry);
+    put_ring(&k, 256, 128);
+    emit_n(&k, 16, ld(T0, T0, 0));
+    (void)warm_loop(&k);
+    assert_int_equal(counted(&k, "l2.0.readmiss"), 0);
+    assert_int_equal(read_signal(&k, "bsq.line_miss"), read_signal(&k, "bsq.prefetch_drop"));
+    assert_true(read_signal(&k, "bsq.prefetch_drop") >= 256);
+    assert_int_equal(read_signal(&k, "bsq.prefetch_adjacent"), 0);
+    close_kernel(&k);
 }
 
 // A page has 64 lines. The first two miss, and the second one gives the direction.
@@ -385,10 +427,12 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_store_that_misses_allocates_nothing),
     cmocka_unit_test(test_a_store_keeps_a_line_that_is_here),
     cmocka_unit_test(test_write_buffers_combine_stores),
+    cmocka_unit_test(test_a_write_buffer_is_of_no_use_for_a_clean_line),
     cmocka_unit_test(test_a_store_takes_copies_of_other_cores_away),
     cmocka_unit_test(test_a_tag_of_two_sectors_covers_both_or_one),
     cmocka_unit_test(test_a_load_from_memory_goes_round_with_its_dependents),
     cmocka_unit_test(test_a_sector_is_filled_beside_the_other),
+    cmocka_unit_test(test_a_hit_fetches_no_other_sector),
     cmocka_unit_test(test_a_stream_fetches_the_rest_of_a_page),
     cmocka_unit_test(test_a_stream_runs_downwards_and_stays_in_its_page),
     cmocka_unit_test(test_a_stream_ends_with_its_page),

@@ -7,6 +7,7 @@
 
 #include "base/testing.h"
 #include "random_core.h"
+#include "same_state.h"
 #include "session/description.h"
 
 enum { N = 2, REGION = 8 << 20, BOTH = 3 };
@@ -52,23 +53,6 @@ static tl_stop run_group(tl_machine *machine, uint32_t running, uint64_t *n_insn
     return machine->engine->run_group(machine->harts, machine->n_harts, running, running, n_insns, ret_hart);
 }
 
-static bool is_equal(const tl_hart *a, const tl_hart *b) {
-    const tl_rv_hart *ra = tl_rv(a), *rb = tl_rv(b);
-    return memcmp(ra->x, rb->x, 32 * sizeof ra->x[0]) == 0 && memcmp(ra->f, rb->f, sizeof ra->f) == 0 && a->pc == b->pc &&
-           a->instret == b->instret && ra->fflags == rb->fflags && ra->frm == rb->frm;
-}
-
-static void compare(const tl_hart *a, const tl_hart *b, uint64_t seed, uint64_t stop) {
-    const tl_rv_hart *ra = tl_rv(a), *rb = tl_rv(b);
-    for (int i = 0; i < 32; i++)
-        if (ra->x[i] != rb->x[i] || ra->f[i] != rb->f[i])
-            fail_msg("seed %" PRIu64 ", stop %" PRIu64 ", hart%u: x%d %" PRIx64 " %" PRIx64 ", f%d %" PRIx64 " %" PRIx64, seed, stop, a->id,
-                     i, ra->x[i], rb->x[i], i, ra->f[i], rb->f[i]);
-    if (a->pc != b->pc || a->instret != b->instret || ra->fflags != rb->fflags || ra->frm != rb->frm)
-        fail_msg("seed %" PRIu64 ", stop %" PRIu64 ", hart%u: pc %" PRIx64 " %" PRIx64 ", instret %" PRIu64 " %" PRIu64, seed, stop, a->id,
-                 a->pc, b->pc, a->instret, b->instret);
-}
-
 static void fill_memory(rng *r, tl_machine *machine, uint64_t offset, bool is_dense) {
     fill_code(r, machine->ram + offset, CODE_BYTES, is_dense);
     for (uint32_t i = 0; i < DATA_BYTES; i += 8) {
@@ -103,10 +87,10 @@ static bool follow(tl_machine *slow, const tl_machine *detailed, written *w, uin
         tl_stop why;
         const bool executes_data = step_to_limit(b, TL_RAM_BASE_PADDR + i * REGION, &why);
         const bool writes = memcmp(w->code[i], slow->ram + i * REGION, CODE_BYTES) != 0 || executes_data;
-        if ((writes || w->is_fresh[i]) && (why != TL_STOP_LIMIT || !is_equal(detailed->harts[i], b)))
+        if ((writes || w->is_fresh[i]) && (why != TL_STOP_LIMIT || !has_same_state(detailed->harts[i], b)))
             return false;
         assert_int_equal(why, TL_STOP_LIMIT);
-        compare(detailed->harts[i], b, seed, stop);
+        assert_same_state(detailed->harts[i], b, seed, stop);
         memcpy(w->code[i], slow->ram + i * REGION, CODE_BYTES);
         w->is_fresh[i] = writes;
         detailed->harts[i]->code_generation += writes; // as FENCE.I
@@ -238,16 +222,9 @@ static void run_in_cycles(uint64_t seed, uint32_t threads, uint64_t *n_clears) {
         } while (stop_b == TL_STOP_HORIZON);
         assert_int_equal(stop_a, stop_b);
         assert_int_equal(by_a->id, by_b->id);
-        tl_machine_sync(a);
-        tl_machine_sync(b);
         for (uint32_t i = 0; i < N; i++)
-            compare(a->harts[i], b->harts[i], seed, stop);
-        for (uint32_t cell = 0; cell < a->probe.n_cells; cell++)
-            if (a->tally[cell] != b->tally[cell]) {
-                const tl_unit *unit = tl_probe_unit_of(&b->probe, cell);
-                fail_msg("seed %" PRIu64 ", stop %" PRIu64 ": %s.%s is %" PRIu64 " in one go, %" PRIu64 " in cycles", seed, stop,
-                         unit->path, unit->type->signals[cell - unit->first_cell].name, a->tally[cell], b->tally[cell]);
-            }
+            assert_same_state(a->harts[i], b->harts[i], seed, stop);
+        assert_same_tallies(a, b, seed, stop);
         if (stop_a == TL_STOP_TRAP)
             both_point(a, b, by_a->id, &r, 0);
         share_pointer(a);

@@ -12,6 +12,7 @@
 #include "isa/rv/hart.h"
 #include "machine/machine.h"
 #include "random_core.h"
+#include "same_state.h"
 
 typedef struct pair {
     tl_machine *detailed, *slow;
@@ -20,20 +21,8 @@ typedef struct pair {
 
 static void compare(const pair *p, uint64_t seed, uint64_t stop) {
     const tl_hart *a = p->detailed->harts[0], *b = p->slow->harts[0];
-    for (int i = 0; i < 32; i++)
-        if (tl_rv(a)->x[i] != tl_rv(b)->x[i])
-            fail_msg("seed %" PRIu64 ", stop %" PRIu64 ": x%d is %" PRIx64 ", by step %" PRIx64, seed, stop, i, tl_rv(a)->x[i],
-                     tl_rv(b)->x[i]);
-    for (int i = 0; i < 32; i++)
-        if (tl_rv(a)->f[i] != tl_rv(b)->f[i])
-            fail_msg("seed %" PRIu64 ", stop %" PRIu64 ": f%d is %" PRIx64 ", by step %" PRIx64, seed, stop, i, tl_rv(a)->f[i],
-                     tl_rv(b)->f[i]);
-    if (a->pc != b->pc || a->instret != b->instret || tl_rv(a)->fflags != tl_rv(b)->fflags || tl_rv(a)->frm != tl_rv(b)->frm ||
-        a->reservation_paddr != b->reservation_paddr)
-        fail_msg("seed %" PRIu64 ", stop %" PRIu64 ": pc %" PRIx64 " %" PRIx64 ", instret %" PRIu64 " %" PRIu64
-                 ", fflags %x %x, frm %x %x, reservation %" PRIx64 " %" PRIx64,
-                 seed, stop, a->pc, b->pc, a->instret, b->instret, tl_rv(a)->fflags, tl_rv(b)->fflags, tl_rv(a)->frm, tl_rv(b)->frm,
-                 a->reservation_paddr, b->reservation_paddr);
+    assert_same_state(a, b, seed, stop);
+    assert_int_equal(a->reservation_paddr, b->reservation_paddr);
 }
 
 // Counts of retirement agree: the mix, bytes, branches. Counts of the clock or of wrong paths do
@@ -103,11 +92,6 @@ static tl_stop run_within_code(tl_hart *h, uint64_t *limit) {
     }
 }
 
-static bool is_equal(const tl_hart *a, const tl_hart *b) {
-    return memcmp(tl_rv(a)->x, tl_rv(b)->x, 32 * sizeof tl_rv(a)->x[0]) == 0 && memcmp(tl_rv(a)->f, tl_rv(b)->f, sizeof tl_rv(a)->f) == 0 &&
-           a->pc == b->pc && a->instret == b->instret;
-}
-
 // Without FENCE.I, a fetch may or may not see an older store (unprivileged manual, Zifencei). No
 // program executes data. One that has just written code may end in another state.
 static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2], uint64_t *n_done) {
@@ -137,7 +121,7 @@ static void run_seed(uint64_t seed, uint64_t n_stops, uint64_t n_breaks[2], uint
         a->break_pc[1 - which] = b->break_pc[1 - which] = TL_NO_LINE;
         const tl_stop stop_b = run_within_code(b, &limit), stop_a = run_detailed(p.detailed, &r, limit);
         const bool writes_code = memcmp(code, p.slow->ram, CODE_BYTES) != 0;
-        if ((writes_code || has_written_code) && !is_equal(a, b)) {
+        if ((writes_code || has_written_code) && !has_same_state(a, b)) {
             is_whole = false;
             break;
         }
@@ -214,14 +198,7 @@ static void run_in_cycles(uint64_t seed) {
         } while (stop_b == TL_STOP_HORIZON);
         assert_int_equal(stop_a, stop_b);
         compare(&p, seed, stop);
-        tl_machine_sync(p.detailed);
-        tl_machine_sync(p.slow);
-        for (uint32_t cell = 0; cell < p.detailed->probe.n_cells; cell++)
-            if (p.detailed->tally[cell] != p.slow->tally[cell]) {
-                const tl_unit *unit = tl_probe_unit_of(&p.slow->probe, cell);
-                fail_msg("seed %" PRIu64 ", stop %" PRIu64 ": %s.%s is %" PRIu64 " in one go, %" PRIu64 " in cycles", seed, stop,
-                         unit->path, unit->type->signals[cell - unit->first_cell].name, p.detailed->tally[cell], p.slow->tally[cell]);
-            }
+        assert_same_tallies(p.detailed, p.slow, seed, stop);
         if (stop_a == TL_STOP_TRAP)
             both_point(&p, &r);
     }

@@ -11,6 +11,7 @@
 #include "isa/rv/hart.h"
 #include "random_structure.h"
 #include "random_system.h"
+#include "same_state.h"
 
 enum { MAX_TRAPS = 200 }; // between two looks
 
@@ -106,15 +107,6 @@ static uint32_t run_within_code(tl_hart *h, uint64_t instret, uint64_t *n_overfl
     return n_traps;
 }
 
-#define SAME_OF(a_has, b_has, what)                                                                                                 \
-    do {                                                                                                                            \
-        if ((a_has)->what != (b_has)->what)                                                                                         \
-            fail_msg("seed %" PRIu64 ", look %" PRIu64 ": " #what " is %" PRIx64 ", by step %" PRIx64 " (pc %" PRIx64 ")", p->seed, \
-                     p->look, (uint64_t)(a_has)->what, (uint64_t)(b_has)->what, b->pc);                                             \
-    } while (0)
-#define SAME(what) SAME_OF(a, b, what)
-#define SAME_RV(what) SAME_OF(tl_rv(a), tl_rv(b), what)
-
 static uint64_t get64(const tl_machine *machine, uint64_t offset) {
     uint64_t value;
     memcpy(&value, machine->ram + offset, sizeof value);
@@ -123,32 +115,8 @@ static uint64_t get64(const tl_machine *machine, uint64_t offset) {
 
 static void compare(const pair *p, uint32_t hart) {
     tl_hart *a = p->detailed->harts[hart], *b = p->slow->harts[hart];
-    SAME(pc);
-    SAME(priv);
-    SAME(instret);
-    SAME(reservation_paddr);
-    SAME(irqs_pending);
-    SAME(irqs_enabled);
-    SAME(context);
-    for (int i = 0; i < 32; i++)
-        SAME_RV(x[i]);
-    for (int i = 0; i < 32; i++)
-        SAME_RV(f[i]);
-    SAME_RV(fflags);
-    SAME_RV(frm);
-    SAME_RV(csr.mstatus);
-    SAME_RV(csr.mepc);
-    SAME_RV(csr.mcause);
-    SAME_RV(csr.mtval);
-    SAME_RV(csr.sepc);
-    SAME_RV(csr.scause);
-    SAME_RV(csr.stval);
-    SAME_RV(csr.mideleg);
-    SAME_RV(csr.medeleg);
-    SAME_RV(csr.mtvec);
-    SAME_RV(csr.stvec);
-    SAME_RV(csr.mscratch);
-    SAME_RV(csr.sscratch);
+    assert_same_state(a, b, p->seed, p->look);
+    assert_int_equal(a->reservation_paddr, b->reservation_paddr);
     for (uint32_t csr = 0xb02; csr < 0xb09; csr++)
         if (tl_csr_value(a, csr) != tl_csr_value(b, csr))
             fail_msg("seed %" PRIu64 ", look %" PRIu64 ": register %x is %" PRIx64 ", by step %" PRIx64 ", event %" PRIx64, p->seed,

@@ -12,6 +12,7 @@
 #include "isa/rv/hart.h"
 #include "lockstep.h"
 #include "random_system.h"
+#include "same_state.h"
 #include "specified.h"
 
 enum { MAX_TRAPS = 200 }; // between two comparisons
@@ -32,47 +33,10 @@ static uint32_t run_until(tl_hart *h, uint64_t instret, uint64_t *n_overflows) {
     return n_traps;
 }
 
-#define SAME_OF(a_has, b_has, what)                                                                                    \
-    do {                                                                                                               \
-        if ((a_has)->what != (b_has)->what)                                                                            \
-            fail_msg("look %" PRIu64 ": " #what " is %" PRIx64 " by fast, %" PRIx64 " by step (pc %" PRIx64 ")", look, \
-                     (uint64_t)(a_has)->what, (uint64_t)(b_has)->what, b->pc);                                         \
-    } while (0)
-#define SAME(what) SAME_OF(a, b, what)
-#define SAME_RV(what) SAME_OF(tl_rv(a), tl_rv(b), what)
-
-static void compare(tl_machine *fast, tl_machine *slow, uint64_t look) {
-    const tl_hart *a = fast->harts[0], *b = slow->harts[0];
-    SAME(pc);
-    SAME(priv);
-    SAME(now);
-    SAME(instret);
-    for (int i = 0; i < 32; i++)
-        SAME_RV(x[i]);
-    for (int i = 0; i < 32; i++)
-        SAME_RV(f[i]);
-    SAME_RV(csr.mstatus);
-    SAME_RV(csr.mepc);
-    SAME_RV(csr.mcause);
-    SAME_RV(csr.mtval);
-    SAME_RV(csr.sepc);
-    SAME_RV(csr.scause);
-    SAME_RV(csr.stval);
-    SAME(irqs_pending);
-    SAME(irqs_enabled);
-    SAME_RV(csr.mideleg);
-    SAME_RV(csr.medeleg);
-    SAME(context);
-    SAME_RV(fflags);
-    SAME_RV(frm);
-    tl_machine_sync(fast);
-    tl_machine_sync(slow);
-    for (uint32_t cell = 0; cell < fast->probe.n_cells; cell++)
-        if (fast->tally[cell] != slow->tally[cell]) {
-            const tl_unit *unit = tl_probe_unit_of(&fast->probe, cell);
-            fail_msg("look %" PRIu64 ": %s.%s is %" PRIu64 " by fast, %" PRIu64 " by step", look, unit->path,
-                     unit->type->signals[cell - unit->first_cell].name, fast->tally[cell], slow->tally[cell]);
-        }
+static void compare(tl_machine *fast, tl_machine *slow, uint64_t seed, uint64_t look) {
+    assert_same_state(fast->harts[0], slow->harts[0], seed, look);
+    assert_int_equal(fast->harts[0]->now, slow->harts[0]->now);
+    assert_same_tallies(fast, slow, seed, look);
 }
 
 static tl_machine *machine_of(const fast_engine *engine, const tl_config *config) {
@@ -101,7 +65,7 @@ static void run_pair(const fast_engine *engine, const tl_config *config, uint64_
         uint64_t more = 1 + below(&r, below(&r, 2) ? 20 : 700);
         uint32_t traps_a = run_until(a, a->instret + more, &n_overflows[0]), traps_b = run_until(b, b->instret + more, &n_overflows[1]);
         n_traps += traps_a;
-        compare(fast, slow, look);
+        compare(fast, slow, seed, look);
         if (traps_a != traps_b)
             fail_msg("look %" PRIu64 ": %u traps by fast, %u by step", look, traps_a, traps_b);
     }
@@ -140,7 +104,7 @@ static uint64_t run_pair_that_changes_code(const fast_engine *engine, const tl_c
         if (watch.n_specified != UINT64_MAX)
             break;
         uint32_t traps_a = run_until(a, a->instret + more, &n_overflows);
-        compare(fast, slow, look);
+        compare(fast, slow, seed, look);
         if (traps_a != traps_b)
             fail_msg("seed %" PRIu64 ", look %" PRIu64 ": %u traps by fast, %u by step", seed, look, traps_a, traps_b);
         assert_memory_equal(fast->ram, slow->ram, CODE_BYTES);

@@ -56,7 +56,6 @@ static const uint64_t PC_MASK = ~UINT64_C(1); // IALIGN is 16
 static const uint64_t MEDELEG_MASK = UINT64_C(0xb3ff), SUPERVISOR_IRQS = UINT64_C(0x2222);
 static const uint64_t TVEC_MASK = ~UINT64_C(2); // direct or vectored
 PLAIN(medeleg, MEDELEG_MASK)
-PLAIN(mideleg, SUPERVISOR_IRQS & h->irqs_present)
 PLAIN(mtvec, TVEC_MASK)
 PLAIN(mscratch, UINT64_MAX)
 PLAIN(mepc, PC_MASK)
@@ -125,6 +124,13 @@ static void write_sstatus(tl_hart *h, uint32_t index, uint64_t value) {
 static void look_again(tl_hart *h) {
     if (tl_hart_pending(h) != 0)
         tl_hart_stop_soon(h);
+}
+// Delegation decides which global enable bit an interrupt has (sec. 3.1.9).
+static uint64_t read_mideleg(tl_hart *h, uint32_t index) { return (void)index, tl_rv(h)->csr.mideleg; }
+static void write_mideleg(tl_hart *h, uint32_t index, uint64_t value) {
+    (void)index;
+    tl_rv(h)->csr.mideleg = value & SUPERVISOR_IRQS & h->irqs_present;
+    look_again(h);
 }
 static uint64_t read_mie(tl_hart *h, uint32_t index) { return (void)index, h->irqs_enabled; }
 static void write_mie(tl_hart *h, uint32_t index, uint64_t value) {

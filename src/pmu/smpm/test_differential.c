@@ -34,13 +34,16 @@ static void see_commit(void *ctx, uint64_t begin_cycle, uint64_t end_cycle, uint
     side *s = ctx;
     s->commits = mix(s->commits ^ mix(begin_cycle ^ end_cycle << 24 ^ (uint64_t)channel << 56));
 }
-static void totals_in_time(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals) {
-    side *s = ctx;
+static void note_read(side *s, uint32_t ulc, uint64_t cycle) {
     const bool is_shared = s->r.layout.ulcs[ulc].partition == TL_SMPM_SHARED;
     if (is_shared ? cycle > s->allowed || s->allowed - cycle > TL_SMPM_LATE_CYCLES : cycle != s->allowed)
         fail_msg("totals of ULC %u are read in cycle %llu; tl_smpm_next named %llu", ulc, (unsigned long long)cycle,
                  (unsigned long long)s->allowed);
     s->n_reads++;
+}
+static void totals_in_time(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals) {
+    side *s = ctx;
+    note_read(s, ulc, cycle);
     rig_totals_at(&s->r, ulc, cycle, ret_totals);
 }
 static void inputs_of(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_inputs *ret_inputs) {
@@ -241,11 +244,7 @@ static uint64_t busy_cycles(uint32_t ulc, uint32_t input, uint64_t cycle) {
 
 static void busy_totals(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals) {
     side *s = ctx;
-    const bool is_shared = s->r.layout.ulcs[ulc].partition == TL_SMPM_SHARED;
-    if (is_shared ? cycle > s->allowed || s->allowed - cycle > TL_SMPM_LATE_CYCLES : cycle != s->allowed)
-        fail_msg("totals of ULC %u are read in cycle %llu; tl_smpm_next named %llu", ulc, (unsigned long long)cycle,
-                 (unsigned long long)s->allowed);
-    s->n_reads++;
+    note_read(s, ulc, cycle);
     for (uint32_t i = 0; i < TL_SMPM_MAX_CTRS; i++)
         ret_totals->bits[i] = busy_cycles(ulc, i, cycle);
     for (uint32_t i = 0; i < TL_SMPM_MAX_MULTI; i++) {

@@ -303,9 +303,8 @@ static uint32_t cause_of_load(load_wait wait) {
 static uint32_t cause_now(const tl_core *core) {
     if (core->retired == core->renamed) {
         if (core->renamed < core->fetched)
-            return core->stores_used == core->limits.store_buffers && window_waits_for_room(core)
-                       ? TL_S_HART_CYC_STORE_MISS
-                       : core->late_cause[entry_of(core, core->renamed)];
+            return window_stall_cell(core) == CORE_STALL_STORES ? TL_S_HART_CYC_STORE_MISS
+                                                                : core->late_cause[entry_of(core, core->renamed)];
         return core->is_alone ? cause_of_class(core->alone_class) : core->front_cause;
     }
     const uint32_t entry = entry_of(core, core->retired);
@@ -640,6 +639,7 @@ tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_core *leader, tl_arena *aren
         core->ring *= 2;
     core->ring_mask = core->ring - 1;
     core->tally = h->core_tally;
+    h->dtlb_lost = &core->tally[CORE_DTLB_LOST];
     core->n_words = core->ring / 64;
     core->front_cause = TL_S_HART_CYC_FETCH;
     core->fetch_pc = NEVER;

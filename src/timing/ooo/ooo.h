@@ -282,8 +282,9 @@ void trace_redirect(tl_core *core);
 bool window_rename(tl_core *core);
 // Takes from the budget what it dispatches.
 bool window_dispatch(tl_core *core, port_budget *budget);
-// Returns whether the next instruction has arrived and finds something full.
-bool window_waits_for_room(const tl_core *core);
+// Returns the cell of `tally` of what the next instruction finds full. NEVER: nothing, or none has
+// arrived.
+uint64_t window_stall_cell(const tl_core *core);
 // Instead of window_rename, when the other thread has its turn. Returns whether rename could go on.
 bool window_yield(tl_core *core);
 // Takes back that instruction and all younger ones. knows_flow: the flow has forgotten them.

@@ -39,6 +39,12 @@ static uint64_t sum(const uint64_t *t, uint32_t first, uint32_t last) {
     return total;
 }
 
+// DTLB entries that the other thread has replaced, its own ones among them.
+static uint64_t other_evictions(const tl_core *core) {
+    const core_shared *shared = core->shared;
+    return shared->n_threads == 1 ? 0 : shared->threads[1 - core->thread]->h->tally[TL_S_DTLB_EVICT];
+}
+
 tl_status tl_core_check(const tl_core *core, tl_error *err) {
     const uint64_t *t = core->tally, *h = core->h->tally;
     const uint64_t waiting = core->memory_used + core->general_used;
@@ -98,6 +104,7 @@ tl_status tl_core_check(const tl_core *core, tl_error *err) {
         {"core.general_queue_uops <= core.general_queue * core.run_cycle", t[CORE_GENERAL_QUEUE_UOPS],
          t[CORE_RUN_CYCLE] * core->config->general_queue},
         {"core.front_insns <= front end * core.run_cycle", t[CORE_FRONT_INSNS], t[CORE_RUN_CYCLE] * core->front_capacity},
+        {"core.dtlb_lost <= dtlb.evict of the other thread", t[CORE_DTLB_LOST], other_evictions(core)},
         {"core.run_cycle <= hart.cycle", t[CORE_RUN_CYCLE], h[TL_S_HART_CYCLE]},
         {"core.store_drain <= retired stores", t[CORE_STORE_DRAIN], h[TL_S_HART_INSN_STORE] + h[TL_S_HART_INSN_FP_STORE]},
     };

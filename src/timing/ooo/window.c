@@ -238,17 +238,17 @@ static uint32_t slot_cell(const tl_core *core) {
     }
 }
 
-bool window_waits_for_room(const tl_core *core) {
-    const uint32_t entry = entry_of(core, core->renamed);
-    return core->arrives[entry] <= core->h->now && full_of(core, issue_of(&core->insn[entry])) != NEVER;
+static bool has_arrived(const tl_core *core) {
+    return core->renamed < core->fetched && core->arrives[entry_of(core, core->renamed)] <= core->h->now;
+}
+
+uint64_t window_stall_cell(const tl_core *core) {
+    return has_arrived(core) ? full_of(core, issue_of(&core->insn[entry_of(core, core->renamed)])) : NEVER;
 }
 
 static bool may_rename(tl_core *core) {
-    const uint32_t entry = entry_of(core, core->renamed);
-    if (core->renamed == core->fetched || core->arrives[entry] > core->h->now)
-        return false;
-    core->room_cell = full_of(core, issue_of(&core->insn[entry]));
-    return core->room_cell == NEVER;
+    core->room_cell = window_stall_cell(core);
+    return has_arrived(core) && core->room_cell == NEVER;
 }
 
 bool window_yield(tl_core *core) {

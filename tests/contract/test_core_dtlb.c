@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// The data TLB that two hardware threads share, on netburst: 64 entries, fully associative, the
+// least recently used one goes. Each thread reads a ring of pages over and over, by loads that
+// depend on one another. Both read the same virtual pages. Counts follow from the sizes of rings.
+#include <stdio.h>
+
+#include "core_kernel.h"
+#include "engines.h"
+#include "isa/rv/csr.h"
+#include "isa/rv/privileged.h"
+
+enum { N = 2, BOTH = 3, PAGE = 4096, ENTRIES = 64, CODE_STRIDE = 1 << 16, TABLES = 8 << 20, RING = 16 << 20 };
+
+// Each page has its pointer in another line, so that lines of a ring do not meet in one set.
+static uint64_t place(uint32_t thread, uint64_t page) {
+    return TL_RAM_BASE_PADDR + RING + page * PAGE + page % 64 * 64 + thread * UINT64_C(8);
+}
+
+static void put(tl_machine *machine, uint64_t paddr, uint64_t value) { memcpy(tl_machine_ram(machine, paddr), &value, sizeof value); }
+
+// Sv39 tables that map 64 MiB of RAM to themselves by pages of 4 KiB.
+static void map(tl_machine *machine) {
+    enum { VALID = 1, ALL = 0xdf, N_LEAVES = 32 }; // V R W X U A D
+    const uint64_t root = TL_RAM_BASE_PADDR + TABLES, middle = root + PAGE, leaf = middle + PAGE;
+    put(machine, root + (TL_RAM_BASE_PADDR >> 30) * 8, middle >> 12 << 10 | VALID);
+    for (uint64_t i = 0; i < N_LEAVES; i++)
+        put(machine, middle + i * 8, (leaf + i * PAGE) >> 12 << 10 | VALID);
+    for (uint64_t i = 0; i < N_LEAVES * 512; i++)
+        put(machine, leaf + i * 8, (TL_RAM_BASE_PADDR + i * PAGE) >> 12 << 10 | ALL);
+}
+
+// 16 loads that follow the ring, and the end of a loop.
+static void put_program(tl_machine *machine, uint32_t thread, uint64_t n_pages) {
+    tl_hart *h = machine->harts[thread];
+    uint32_t words[18], n = 0;
+    while (n < 16)
+        words[n++] = ld(T0, T0, 0);
+    words[n++] = addi(A0, A0, -1);
+    words[n++] = bne(A0, 0, -4 * 17);
+    memcpy(machine->ram + thread * CODE_STRIDE, words, sizeof words);
+    for (uint64_t page = 0; page < n_pages; page++)
+        put(machine, place(thread, page), place(thread, (page + 1) % n_pages));
+    h->pc = TL_RAM_BASE_PADDR + thread * UINT64_C(1) * CODE_STRIDE;
+    tl_rv(h)->x[T0] = place(thread, 0);
+    tl_rv(h)->x[A0] = 1 << 30;
+}
+
+static tl_machine *open_machine(uint64_t n_first, uint64_t n_second, const char *const *overrides) {
+    enum { SATP = 0x180, PMPCFG0 = 0x3a0, PMPADDR0 = 0x3b0, SV39 = 8, ALL_MEMORY = 0x1f };
+    tl_config config;
+    tl_error err;
+    tl_machine *machine;
+    if (tl_description_open("netburst", &config, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    config.ram_bytes = 64 << 20;
+    for (; overrides && *overrides; overrides++)
+        if (tl_config_set(&config, *overrides, &err) != TL_OK)
+            fail_msg("%s", err.text);
+    if (tl_machine_new(&config, &tl_engine_ooo, &machine, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    map(machine);
+    for (uint32_t i = 0; i < N; i++) {
+        tl_hart *h = machine->harts[i];
+        tl_privileged_reset(h);
+        assert_true(tl_csr_write(h, PMPADDR0, UINT64_MAX));
+        assert_true(tl_csr_write(h, PMPCFG0, ALL_MEMORY));
+        assert_true(tl_csr_write(h, SATP, (uint64_t)SV39 << 60 | (TL_RAM_BASE_PADDR + TABLES) >> 12));
+        tl_hart_set_priv(h, TL_PRIV_U);
+        put_program(machine, i, i == 0 ? n_first : n_second);
+    }
+    return machine;
+}
+
+// Each of these threads retires so many instructions, and more if it is faster.
+static void run_threads(tl_machine *machine, uint32_t running, uint64_t n_each) {
+    const uint64_t wanted[N] = {machine->harts[0]->instret + n_each, machine->harts[1]->instret + n_each};
+    for (;;) {
+        bool is_there = true;
+        for (uint32_t i = 0; i < N; i++) {
+            machine->harts[i]->horizon = machine->harts[i]->insn_limit = UINT64_MAX;
+            is_there &= !(running >> i & 1) || machine->harts[i]->instret >= wanted[i];
+        }
+        if (is_there)
+            return;
+        uint64_t n_insns = 100;
+        tl_hart *h;
+        assert_int_equal(machine->engine->run_group(machine->harts, N, running, running, &n_insns, &h), TL_STOP_LIMIT);
+    }
+}
+
+typedef struct counts {
+    uint64_t lookup, miss, evict, lost, flush;
+} counts;
+
+static uint64_t signal_of(tl_machine *machine, uint32_t thread, const char *name) {
+    char path[64];
+    tl_cell cell;
+    snprintf(path, sizeof path, "hart%u.%s", thread, name);
+    assert_int_equal(tl_probe_resolve(&machine->probe, path, &cell), TL_OK);
+    return tl_probe_read(&machine->probe, cell);
+}
+
+static counts read_counts(tl_machine *machine, uint32_t thread) {
+    tl_machine_sync(machine);
+    return (counts){.lookup = signal_of(machine, thread, "core.load_lookup"),
+                    .miss = signal_of(machine, thread, "dtlb.load_miss"),
+                    .evict = signal_of(machine, thread, "dtlb.evict"),
+                    .lost = signal_of(machine, thread, "core.dtlb_lost"),
+                    .flush = signal_of(machine, thread, "dtlb.flush")};
+}
+
+// Since `before`, which is then now.
+static void expect(tl_machine *machine, uint32_t thread, counts *before, uint64_t miss, uint64_t evict, uint64_t lost) {
+    const counts now = read_counts(machine, thread);
+    if (now.miss - before->miss != miss || now.evict - before->evict != evict || now.lost - before->lost != lost)
+        fail_msg("thread %u: %" PRIu64 " misses, %" PRIu64 " evictions, %" PRIu64 " lost; wanted %" PRIu64 ", %" PRIu64 ", %" PRIu64,
+                 thread, now.miss - before->miss, now.evict - before->evict, now.lost - before->lost, miss, evict, lost);
+    *before = now;
+}
+
+static void close_machine(tl_machine *machine) {
+    tl_error err;
+    tl_machine_sync(machine);
+    if (tl_machine_check_identities(machine, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    tl_machine_free(machine);
+}
+
+enum { LONG = 4000 }; // instructions: each ring is read many times
+
+static void test_a_thread_alone_has_all_entries(void **state) {
+    (void)state;
+    tl_machine *machine = open_machine(ENTRIES, 1, NULL);
+    counts c = {0};
+    run_threads(machine, 1, LONG);
+    expect(machine, 0, &c, ENTRIES, 0, 0);
+    close_machine(machine);
+    machine = open_machine(ENTRIES + 1, 1, NULL);
+    run_threads(machine, 1, LONG);
+    c = read_counts(machine, 0);
+    assert_int_equal(c.miss, c.lookup); // each page leaves before it is read again
+    assert_int_equal(c.evict, c.miss - ENTRIES);
+    close_machine(machine);
+}
+
+// 24 pages take 24 entries of 64. Then all 64 pages miss in their order. Their first 40 fills take
+// the 40 oldest entries, which are of this ring, and the last 24 take those of the other thread.
+static void test_a_thread_takes_the_entries_of_the_other(void **state) {
+    (void)state;
+    enum { OTHER = 24 };
+    tl_machine *machine = open_machine(ENTRIES, OTHER, NULL);
+    counts first = {0}, second = {0};
+    run_threads(machine, 1, LONG);
+    expect(machine, 0, &first, ENTRIES, 0, 0);
+    run_threads(machine, 2, LONG);
+    expect(machine, 1, &second, OTHER, OTHER, 0);
+    expect(machine, 0, &first, 0, 0, OTHER);
+    run_threads(machine, 1, LONG);
+    expect(machine, 0, &first, ENTRIES, ENTRIES, 0);
+    expect(machine, 1, &second, 0, 0, OTHER);
+    close_machine(machine);
+}
+
+static void forward_thread(tl_machine *machine, uint32_t thread) {
+    tl_turn turn = tl_machine_next(machine, 1u << thread);
+    turn.hart->horizon = UINT64_MAX;
+    turn.hart->insn_limit = turn.hart->instret + LONG;
+    assert_int_equal(tl_turn_run(&turn), TL_STOP_LIMIT);
+}
+
+// The same by each fast engine: its harts have clocks of their own for uses.
+static void test_a_forwarded_thread_takes_the_entries_of_the_other(void **state) {
+    (void)state;
+    enum { OTHER = 24 };
+    for (uint32_t e = 0; e <= TL_COUNT_OF(fast_engines); e++) {
+        const tl_engine_type *engine = e < TL_COUNT_OF(fast_engines) ? fast_engines[e].engine : step_engine.engine;
+        tl_machine *machine = open_machine(ENTRIES, OTHER, NULL);
+        tl_error err;
+        assert_int_equal(tl_machine_add_forwarder(machine, engine, &err), TL_OK);
+        tl_machine_forward(machine, true);
+        counts first = {0}, second = {0};
+        forward_thread(machine, 0);
+        expect(machine, 0, &first, ENTRIES, 0, 0);
+        forward_thread(machine, 1);
+        expect(machine, 1, &second, OTHER, OTHER, 0);
+        expect(machine, 0, &first, 0, 0, OTHER);
+        forward_thread(machine, 0);
+        expect(machine, 0, &first, ENTRIES, ENTRIES, 0);
+        expect(machine, 1, &second, 0, 0, OTHER);
+        tl_machine_forward(machine, false);
+        close_machine(machine);
+    }
+}
+
+static void test_threads_with_a_dtlb_each_take_nothing(void **state) {
+    (void)state;
+    static const char *const own[] = {"dtlb.shared=0", NULL};
+    tl_machine *machine = open_machine(ENTRIES, ENTRIES, own);
+    counts first = {0}, second = {0};
+    run_threads(machine, BOTH, LONG);
+    run_threads(machine, 1, LONG);
+    run_threads(machine, 2, LONG);
+    expect(machine, 0, &first, ENTRIES, 0, 0);
+    expect(machine, 1, &second, ENTRIES, 0, 0);
+    close_machine(machine);
+}
+
+// The pages are the same, and each thread has entries of its own for them.
+static void test_two_rings_fit_or_thrash_together(void **state) {
+    (void)state;
+    tl_machine *machine = open_machine(ENTRIES / 2, ENTRIES / 2, NULL);
+    counts first = {0}, second = {0};
+    run_threads(machine, BOTH, LONG);
+    expect(machine, 0, &first, ENTRIES / 2, 0, 0);
+    expect(machine, 1, &second, ENTRIES / 2, 0, 0);
+    close_machine(machine);
+    // Between two reads of a page there are 79 reads of other pages.
+    machine = open_machine(40, 40, NULL);
+    run_threads(machine, BOTH, LONG);
+    first = read_counts(machine, 0);
+    second = read_counts(machine, 1);
+    assert_true(first.lookup > 1000 && second.lookup > 1000);
+    assert_int_equal(first.miss, first.lookup);
+    assert_int_equal(second.miss, second.lookup);
+    assert_int_equal(first.evict + second.evict, first.miss + second.miss - ENTRIES);
+    close_machine(machine);
+}
+
+static void test_a_flush_drops_the_entries_of_its_thread(void **state) {
+    (void)state;
+    tl_machine *machine = open_machine(20, 30, NULL);
+    counts first = {0}, second = {0};
+    run_threads(machine, BOTH, LONG);
+    expect(machine, 0, &first, 20, 0, 0);
+    expect(machine, 1, &second, 30, 0, 0);
+    tl_hart *h = machine->harts[1];
+    h->port->flush_translation(h, 0, true);
+    assert_int_equal(read_counts(machine, 1).flush - second.flush, 30);
+    assert_int_equal(read_counts(machine, 0).flush, first.flush);
+    run_threads(machine, BOTH, LONG);
+    expect(machine, 0, &first, 0, 0, 0);
+    expect(machine, 1, &second, 30, 0, 0);
+    close_machine(machine);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_thread_alone_has_all_entries),
+    cmocka_unit_test(test_a_thread_takes_the_entries_of_the_other),
+    cmocka_unit_test(test_a_forwarded_thread_takes_the_entries_of_the_other),
+    cmocka_unit_test(test_threads_with_a_dtlb_each_take_nothing),
+    cmocka_unit_test(test_two_rings_fit_or_thrash_together),
+    cmocka_unit_test(test_a_flush_drops_the_entries_of_its_thread),
+};
+TL_TEST_MAIN(tests)
