@@ -1923,6 +1923,9 @@ def a_detailed_core_tells_slots_wrong_paths_and_replays():
     count = counts(records)
     equal(count["core.rename_uop"] + sum(count["core.slot_" + why] for why in ("fetch", "resolve", "alone", "full", "parted")),
           3 * count["core.run_cycle"])
+    signals = [line.split()[0] for line in run("list", "signals", "-m", "netburst")[1].splitlines() if line.startswith("  ")]
+    if sum(name.split(".")[0] in ("core", "bsq") for name in signals) < 120:
+        raise AssertionError(signals)
     # Beside a core in order, only what both have is compared; keys of the one are no differences.
     for name in ("rocket", "ooo"):
         equal(stat("-m", name, "-j", "-o", os.path.join(scratch, name + ".json"), *program("spin", 1000))[0], 0)
