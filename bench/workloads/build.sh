@@ -171,6 +171,7 @@ for kernel in matrix chase sort sieve automaton nbody strings straight mergesort
     compile $kernel "$top/guest/kernels/$kernel.c"
 done
 compile hello "$here/hello.c"
+compile copies "$here/copies.c"
 
 # --- QEMU's plugins: two files and one header of its source package
 

@@ -46,8 +46,8 @@ static inline bool tl_fetch_find(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline
 // Counts the fetch groups of bytes from .. end-1 that the run has not touched yet; the run began
 // before `from` unless is_first.
 static inline void tl_fetch_count_groups(tl_hart *h, uint64_t from, uint64_t end, bool is_first) {
-    uint64_t group = h->config->pipeline.fetch_bytes;
-    uint64_t first = is_first ? from / group : (from - 1) / group + 1, last = (end - 1) / group;
+    const uint32_t log2 = (uint32_t)__builtin_ctz(h->config->pipeline.fetch_bytes);
+    const uint64_t first = is_first ? from >> log2 : ((from - 1) >> log2) + 1, last = (end - 1) >> log2;
     h->tally[TL_S_L1I_READ] += last + 1 - first;
 }
 

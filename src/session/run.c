@@ -179,6 +179,17 @@ static tl_status check_detailed(const tl_run_options *options, const tl_config *
     return TL_OK;
 }
 
+// Keys of the detailed core would change nothing.
+static tl_status check_in_order(const tl_run_options *options, const tl_config *config, tl_error *err) {
+    for (const char *const *setting = options->overrides; setting && *setting; setting++)
+        if (!strncmp(*setting, "core.", 5) && strncmp(*setting, "core.kind=", 10) != 0)
+            return tl_fail(err, TL_EINVAL,
+                           "%s: machine %s has an in-order core, which this key does not change; choose a machine with core.kind: "
+                           "out_of_order, such as ooo",
+                           *setting, config->name);
+    return TL_OK;
+}
+
 tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, tl_error *err) {
     tl_run_options options;
     tl_session_options_init(&options);
@@ -208,6 +219,8 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
             goto out;
         core = &tl_engine_ooo;
         options.engine = TL_ENGINE_STEP; // nothing stands in for it
+    } else if ((status = check_in_order(&options, &session->plan->config, err)) != TL_OK) {
+        goto out;
     } else if (!core) {
         status = tl_session_no_engine(&session->plan->config, err);
         goto out;

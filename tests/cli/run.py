@@ -1923,6 +1923,9 @@ def a_detailed_core_tells_slots_wrong_paths_and_replays():
     count = counts(records)
     equal(count["core.rename_uop"] + sum(count["core.slot_" + why] for why in ("fetch", "resolve", "alone", "full", "parted")),
           3 * count["core.run_cycle"])
+    signals = [line.split()[0] for line in run("list", "signals", "-m", "netburst")[1].splitlines() if line.startswith("  ")]
+    if sum(name.split(".")[0] in ("core", "bsq") for name in signals) < 120:
+        raise AssertionError(signals)
     # Beside a core in order, only what both have is compared; keys of the one are no differences.
     for name in ("rocket", "ooo"):
         equal(stat("-m", name, "-j", "-o", os.path.join(scratch, name + ".json"), *program("spin", 1000))[0], 0)
@@ -1930,6 +1933,73 @@ def a_detailed_core_tells_slots_wrong_paths_and_replays():
     equal(err, "")
     contains(out, "core.kind: in_order -> out_of_order", "cycles", "ipc")
     equal("core.rob:" in out, False, out)
+    # Two detailed cores share their keys and their signals, and a gate holds between them.
+    equal(stat("-m", "netburst", "-j", "-o", os.path.join(scratch, "netburst.json"), *program("spin", 1000))[0], 0)
+    both = [os.path.join(scratch, name + ".json") for name in ("ooo", "netburst")]
+    status, out, err = run("diff", "-a", *both)
+    equal((status, err), (0, ""))
+    contains(out, "core.rob: 192 -> 126", "core.rename_uop", "core.in_vain", "bsq.read", "slots_full")
+    equal(run("diff", *both, "--fail-on", "instructions>+0%")[0], 0)
+    equal(run("diff", *both, "--fail-on", "core.replay>+1%")[0], 1)
+    one, other = ({r["metric"]: r["value"] for r in report("-m", name, "-M", "ipc,slots,stalls,wrong_path,replay,parallelism,topdown", *program("spin", 1000))[0]
+                   if r["type"] == "metric"} for name in ("ooo", "netburst"))
+    equal(list(one), list(other))
+
+
+@guest
+def detailed_cores_refuse_what_cannot_be():
+    rows = (
+        # Impossible structures.
+        ("ooo", "core.rob=2", "must be at least core.rename = 4 and core.retire = 4"),
+        ("netburst", "core.rob=5", "must be at least 6, because core.threads = 2 and each has a half"),
+        ("netburst", "core.memory_queue=1", "must be at least 2, because core.threads = 2 and each has a half"),
+        *(("ooo", f"core.{kind}_ports=0", "must be between 1 and 255")
+          for kind in ("alu", "shift", "branch", "mul", "fp", "move", "load", "store", "data")),
+        ("ooo", "core.fast_ports=16", "must be part of core.alu_ports = 15"),
+        ("ooo", "core.rename=0", "must be between 2 and 16"),
+        ("ooo", "core.trace=100", "must be 0, or core.trace_ways * core.trace_line = 48 times a power of two"),
+        ("ooo", "core.replay=5", "core.replay_miss is 0, and either both are 0 or none is"),
+        ("ooo", "core.alias_bits=5", "must be 0, or 12 and more"),
+        ("ooo", "core.kind=vliw", "must be in_order or out_of_order"),
+        ("ooo", "bp.kind=perceptron", "must be bht, gshare, btfn, not_taken or tage"),
+        ("ooo", "bp.max_history=5", "must be at least"),
+        # More threads than there can be.
+        ("ooo", "core.threads=3", "must be between 1 and 2"),
+        ("netburst", "harts=9", "must be between 1 and 8"),
+        # Keys of the other kind of core.
+        ("ooo", "isa=aarch64", "choose core.kind: in_order"),
+        ("a53", "core.kind=out_of_order", "choose core.kind: in_order"),
+        ("rocket", "bp.kind=tage", "choose bht or gshare for a core in order"),
+        ("rocket", "l2.streams=8", "needs core.kind: out_of_order, as machines netburst and ooo have"),
+        ("rocket", "core.rob=64", "machine rocket has an in-order core", "such as ooo"),
+    )
+    for machine, setting, *parts in rows:
+        key, value = setting.split("=")
+        fails(["stat", "-m", machine, "--set", setting, *program("spin", 10)], 2, key, value, *parts)
+    path = os.path.join(scratch, "narrow.yaml")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("name: narrow\nbase: netburst\ncore:\n  rob: 2\n")
+    fails(["stat", "-m", path, *program("spin", 10)], 2, "narrow.yaml:4: core.rob = 2: must be at least core.rename = 3 and core.retire = 3")
+
+
+@guest
+def features_of_in_order_cores_are_refused_on_detailed_ones():
+    tenants = os.path.join(scratch, "detailed-tenants.yaml")
+    with open(tenants, "w", encoding="utf-8") as out:
+        out.write(f"machine: ooo\nvms:\n  - name: a\n    contexts:\n      - name: c\n        program: {options.guest}\n")
+    for machine in ("ooo", "netburst"):
+        for engine in ("translate", "interp", "step"):
+            fails(["stat", "-m", machine, "--engine", engine, *program("spin", 10)], 2, f"machine {machine} has a detailed core", "leave --engine away")
+        fails(["compare", "-m", machine, *program("spin", 10)], 2, f"machine {machine} has a detailed core", "core.kind: in_order")
+        fails(["stat", "-m", machine, "--sample", "1000/1M", "-P", "rvhpm", *program("spin", 10)], 2, "leave -P away")
+    fails(["tenants", tenants], 2, "machine ooo has a detailed core", "core.kind: in_order")
+
+
+@guest
+def threads_take_turns_on_the_hardware_threads_there_are():
+    expected = run("stat", "-o", os.devnull, *program("threads", 300))[:2]
+    for words in (["-m", "ooo"], ["-m", "netburst"], ["-m", "ooo", "--harts", "2", "--set", "core.threads=2"]):
+        equal(run("stat", "-o", os.devnull, *words, *program("threads", 300))[:2], expected, " ".join(words))
 
 
 class Kanata:

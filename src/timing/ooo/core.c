@@ -25,17 +25,20 @@ static void fetch_from(tl_core *core, uint64_t pc, uint32_t cause) {
         trace_redirect(core);
 }
 
-static void count_prediction(tl_core *core, const tl_flow_insn *insn, const prediction *is) {
-    switch (insn->pipe.cls) {
-    case TL_CLASS_BRANCH:
+// Where fetch goes on behind a control transfer.
+static prediction predict(tl_core *core, uint32_t entry) {
+    const tl_flow_insn *insn = &core->insn[entry];
+    const prediction is = predictor_predict(&core->predictor, insn, &core->before[entry]);
+    if (insn->pipe.cls == TL_CLASS_BRANCH) {
         core->tally[CORE_COND_LOOKUP] += 1;
-        core->tally[CORE_COND_TAKEN] += is->is_taken;
-        break;
-    case TL_CLASS_JAL: core->tally[CORE_DIRECT_LOOKUP] += 1; break;
-    case TL_CLASS_JALR: core->tally[insn->is_return ? CORE_RETURN_LOOKUP : CORE_INDIRECT_LOOKUP] += 1; break;
-    default: return;
+        core->tally[CORE_COND_TAKEN] += is.is_taken;
+    } else if (insn->pipe.cls == TL_CLASS_JAL) {
+        core->tally[CORE_DIRECT_LOOKUP] += 1;
+    } else {
+        core->tally[insn->is_return ? CORE_RETURN_LOOKUP : CORE_INDIRECT_LOOKUP] += 1;
     }
-    core->tally[CORE_BTB_MISS] += is->misses_btb;
+    core->tally[CORE_BTB_MISS] += is.misses_btb;
+    return is;
 }
 
 // Fetches one instruction. false: it was the last one of this cycle. *n_taken: control transfers.
@@ -62,8 +65,7 @@ static bool fetch_one(tl_core *core, uint32_t *n_taken) {
     core->arrives[entry] = now + cycles + core->config->front_cycles;
     core->late_cause[entry] = (uint16_t)core->front_cause;
     core->front_cause = TL_S_HART_CYC_FETCH;
-    const prediction is = predictor_predict(&core->predictor, insn, &core->before[entry]);
-    count_prediction(core, insn, &is);
+    const prediction is = is_control(insn) ? predict(core, entry) : (prediction){.next_pc = insn->next_pc};
     core->is_mispredicted[entry] = is.next_pc != insn->next_pc;
     core->is_redirected[entry] = is.misses_btb;
     if (is.next_pc == NEVER) {
@@ -193,8 +195,10 @@ static void retire_one(tl_core *core, uint32_t entry) {
         if (core->is_accessed[entry])
             memory_note_load(core, entry, -1);
     }
-    predictor_train(&core->predictor, insn, &core->before[entry], !core->is_mispredicted[entry], h->tally);
-    h->tally[TL_S_BP_REDIRECT] += core->is_redirected[entry] && !core->is_mispredicted[entry];
+    if (is_control(insn)) {
+        predictor_train(&core->predictor, insn, &core->before[entry], !core->is_mispredicted[entry], h->tally);
+        h->tally[TL_S_BP_REDIRECT] += core->is_redirected[entry] && !core->is_mispredicted[entry];
+    }
     h->pc = insn->next_pc;
     h->instret += 1;
     h->skip_break = false;
@@ -648,6 +652,7 @@ tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_core *leader, tl_arena *aren
     core->skips_from = core->spared_seq = NEVER;
     core->watches_loads = h->config->n_harts > 1;
     set_ports(core);
+    window_set_latencies(core);
     *ret_core = core;
     if (!leader && core->config->trace_uops != 0) {
         const tl_status status = trace_new(core->config, arena, &core->shared->traces, err);

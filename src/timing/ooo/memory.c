@@ -7,25 +7,15 @@
 #include <string.h>
 
 // Cells that port calls add to: a row of the CPI stack, and accesses of devices.
-#define FIRST_CELL TL_S_HART_CYC_MISALIGNED
-_Static_assert(TL_S_HART_CYC_FETCH == FIRST_CELL + 1 && TL_S_HART_CYC_ITLB == FIRST_CELL + 2 && TL_S_HART_CYC_LOAD_MISS == FIRST_CELL + 3 &&
-                   TL_S_HART_CYC_STORE_MISS == FIRST_CELL + 4 && TL_S_HART_CYC_DTLB == FIRST_CELL + 5 &&
-                   TL_COUNT_OF(((port_call *)0)->cells) == 6,
+_Static_assert(TL_S_HART_CYC_FETCH == TL_S_HART_CYC_MISALIGNED + 1 && TL_S_HART_CYC_ITLB == TL_S_HART_CYC_MISALIGNED + 2 &&
+                   TL_S_HART_CYC_LOAD_MISS == TL_S_HART_CYC_MISALIGNED + 3 && TL_S_HART_CYC_STORE_MISS == TL_S_HART_CYC_MISALIGNED + 4 &&
+                   TL_S_HART_CYC_DTLB == TL_S_HART_CYC_MISALIGNED + 5 && TL_COUNT_OF(((port_call *)0)->cells) == 6,
                "the row has the cells of all port calls in memory");
 
-void port_call_begin(const tl_core *core, port_call *ret_call) {
-    ret_call->now = core->h->now;
-    ret_call->device = core->h->tally[TL_S_HART_CYC_MMIO];
-    memcpy(ret_call->cells, core->h->tally + FIRST_CELL, sizeof ret_call->cells);
-}
-
-uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_translation) {
+uint64_t port_call_take(tl_core *core, const port_call *call, uint64_t *ret_translation) {
     tl_hart *h = core->h;
     const uint64_t all = h->now - call->now;
     h->now = call->now;
-    *ret_translation = 0;
-    if (all == 0)
-        return 0;
     // Misaligned accesses have a cost of the core's own.
     const uint64_t cycles = all - (h->tally[FIRST_CELL] - call->cells[0]);
     *ret_translation = h->tally[TL_S_HART_CYC_ITLB] - call->cells[TL_S_HART_CYC_ITLB - FIRST_CELL] + h->tally[TL_S_HART_CYC_DTLB] -
@@ -181,9 +171,21 @@ static uint64_t compared_bits(const tl_core *core) {
     return core->config->alias_bits == 0 ? UINT64_MAX : (UINT64_C(1) << core->config->alias_bits) - 1;
 }
 
-static older_store find_store(const tl_core *core, uint32_t entry, uint64_t half) {
+static uint16_t *store_filter_of(tl_core *core, uint64_t vaddr) { return &core->store_filter[vaddr >> 3 & (N_FILTER - 1)]; }
+
+void memory_note_store(tl_core *core, uint32_t store, int change) {
+    const uint64_t vaddr = core->store_vaddr[store];
+    uint16_t *first = store_filter_of(core, vaddr), *last = store_filter_of(core, vaddr + core->store_size[store] - 1);
+    *first = (uint16_t)(*first + change);
+    if (last != first)
+        *last = (uint16_t)(*last + change);
+}
+
+static older_store find_store(tl_core *core, uint32_t entry, uint64_t half) {
     const tl_flow_insn *insn = &core->insn[entry];
     const uint64_t vaddr = insn->vaddr, size = insn->pipe.size_bytes, bits = compared_bits(core);
+    if (!(*store_filter_of(core, vaddr) | *store_filter_of(core, vaddr + size - 1)))
+        return NO_STORE;
     for (uint32_t n = core->store_number[entry]; n != core->first_store; n--) {
         const uint32_t store = (n - 1) % TL_MAX_STORE_BUFFERS;
         const uint64_t start = core->store_vaddr[store], end = start + core->store_size[store];
@@ -224,8 +226,7 @@ static void go_round(tl_core *core, uint32_t node, uint64_t half, uint32_t laten
 void memory_load(tl_core *core, uint32_t node, uint64_t half) {
     const tl_flow_insn *insn = &core->insn[node];
     const tl_core_config *c = core->config;
-    const tl_pipeline_config *l = core->latency;
-    const uint32_t latency = 2 * (insn->pipe.cls == TL_CLASS_FP_LOAD ? l->fp_load_use_cycles : l->load_use_cycles);
+    const uint32_t latency = latency_of(core, insn);
     if (insn->is_redone) {
         finish(core, node, half + latency);
         return;
@@ -321,6 +322,7 @@ bool memory_drain(tl_core *core) {
     }
     if (TL_UNLIKELY(core->watches_loads))
         memory_tell_peers(core, line);
+    memory_note_store(core, store, -1);
     core->first_store += 1;
     core->stores_used -= 1;
     return true;

@@ -12,6 +12,8 @@
 #ifndef TL_TIMING_OOO_OOO_H
 #define TL_TIMING_OOO_OOO_H
 
+#include <string.h>
+
 #include "model/core.h"
 #include "timing/ooo/tage.h"
 
@@ -23,6 +25,7 @@ enum {
     MAX_LINES = 128, // misses of loads and of stores
     N_REGS = 64,
     N_FILTER = 256,
+    LATENCY_SHIFT = TL_N_CLASSES, // row of shifts and bit manipulation
     MAX_SNOOPS = TL_MAX_HARTS,
 };
 enum core_cell {
@@ -142,6 +145,7 @@ struct tl_core {
     uint64_t now_at_suspend;
     const tl_core_config *config;
     const tl_pipeline_config *latency;
+    uint32_t half_cycles[2][TL_N_CLASSES + 1]; // latency of a class: single or word, double
     uint32_t ring, ring_mask, n_words;
 
     // The window, by sequence number.
@@ -215,7 +219,8 @@ struct tl_core {
         store_data_at[TL_MAX_STORE_BUFFERS];
     uint64_t store_seq[TL_MAX_STORE_BUFFERS];
     uint8_t store_size[TL_MAX_STORE_BUFFERS];
-    uint64_t drained_at; // the last miss of a store ends
+    uint16_t store_filter[N_FILTER]; // stores by the eight bytes they touch, in low address bits
+    uint64_t drained_at;             // the last miss of a store ends
 
     // Loads in flight that were looked up, by line; lines that other harts have written since the
     // last cycle; the load that is read again after a clear.
@@ -235,6 +240,16 @@ static inline uint64_t cycle_of(uint64_t half_cycles) {
     return half_cycles / 2 + (half_cycles & 1);
 } // the first cycle that begins then or later
 
+// In half cycles, from dispatch to result. A load: of a hit.
+static inline uint32_t latency_of(const tl_core *core, const tl_flow_insn *insn) {
+    return core->half_cycles[insn->pipe.size_bytes == 8][insn->is_shift ? (uint32_t)LATENCY_SHIFT : (uint32_t)insn->pipe.cls];
+}
+
+// Only these change the history and the return stack, and have a checkpoint.
+static inline bool is_control(const tl_flow_insn *insn) {
+    return insn->pipe.cls == TL_CLASS_BRANCH || insn->pipe.cls == TL_CLASS_JAL || insn->pipe.cls == TL_CLASS_JALR;
+}
+
 // Counts an instruction in the first of three cells: loads, stores, branches.
 static inline void count_class(tl_core *core, uint32_t first, uint32_t issue) {
     if (issue == ISSUE_LOAD)
@@ -250,13 +265,24 @@ static inline void count_class(tl_core *core, uint32_t first, uint32_t issue) {
 typedef struct port_call {
     uint64_t now, device, cells[6];
 } port_call;
-void port_call_begin(const tl_core *core, port_call *ret_call);
+static const uint32_t FIRST_CELL = TL_S_HART_CYC_MISALIGNED; // of the row of the CPI stack
+static inline void port_call_begin(const tl_core *core, port_call *ret_call) {
+    ret_call->now = core->h->now;
+    ret_call->device = core->h->tally[TL_S_HART_CYC_MMIO];
+    memcpy(ret_call->cells, core->h->tally + FIRST_CELL, sizeof ret_call->cells);
+}
+// memory.c. The call took some time.
+uint64_t port_call_take(tl_core *core, const port_call *call, uint64_t *ret_translation);
 // Returns the cycles the call took, and how many of them were for translation.
-uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_translation);
+static inline uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_translation) {
+    *ret_translation = 0;
+    return core->h->now == call->now ? 0 : port_call_take(core, call, ret_translation);
+}
 
 // predict.c
 // Shares counters and BTB with `bp`.
 tl_status predictor_init(predictor *p, const tl_bpred *bp, const tl_config *config, tl_arena *arena, tl_error *err);
+// Of a control transfer, at its fetch.
 prediction predictor_predict(predictor *p, const tl_flow_insn *insn, checkpoint *ret_before);
 void predictor_restore(predictor *p, const checkpoint *before);
 // Replays after a restore as if the prediction had been right.
@@ -279,6 +305,7 @@ void trace_end(tl_core *core);
 void trace_redirect(tl_core *core);
 
 // window.c: rename, wake-up, dispatch.
+void window_set_latencies(tl_core *core);
 bool window_rename(tl_core *core);
 // Takes from the budget what it dispatches.
 bool window_dispatch(tl_core *core, port_budget *budget);
@@ -308,6 +335,8 @@ void memory_drain_now(tl_core *core); // all retired stores
 bool memory_is_drained(const tl_core *core);
 bool memory_may_drain(const tl_core *core);
 uint64_t memory_next_drain(const tl_core *core); // cycle; NEVER: nothing to drain
+// A store buffer is taken, or no longer.
+void memory_note_store(tl_core *core, uint32_t store, int change);
 // A load that was looked up is in flight from now on, or no longer.
 void memory_note_load(tl_core *core, uint32_t entry, int change);
 // The line was written for this hart in its cycle under way. Other harts find out in the next one.

@@ -23,6 +23,11 @@ enum {
 };
 static const uint32_t NO_TABLE = UINT32_MAX;
 
+// A shift to the right by i + 2, as the upper half of a product.
+static const uint16_t shifts[N_LANES] = {1 << 14, 1 << 13, 1 << 12, 1 << 11, 1 << 10, 1 << 9, 1 << 8, 1 << 7,
+                                         1 << 6,  1 << 5,  1 << 4,  1 << 3,  1 << 2,  1 << 1, 1 << 0};
+_Static_assert(TL_MAX_TAGE_TABLES <= 15, "each table has a shift");
+
 typedef struct tagged {
     uint16_t tag;
     int8_t counter; // taken from 0 on
@@ -132,11 +137,13 @@ bool tage_predict(tage *t, uint64_t pc) {
     const uint16_t low = (uint16_t)address, path = (uint16_t)t->path, mask = (uint16_t)((1u << t->index_bits) - 1);
     const uint32_t half = t->index_bits / 2;
     const fold *f = t->folds;
+    const uint16_t high = (uint16_t)(address >> 16);
+    uint16_t shifted[N_LANES]; // address >> (i + 2)
     for (uint32_t i = 0; i < N_LANES; i++)
-        at->index[i] = (uint16_t)(address >> (i + 2));
+        shifted[i] = (uint16_t)(((uint32_t)low * shifts[i] >> 16) | (uint32_t)high * shifts[i]);
     for (uint32_t i = 0; i < N_LANES; i++) {
         const uint16_t part = path & t->path_mask[i];
-        at->index[i] = (uint16_t)((low ^ at->index[i] ^ f[0].bits[i] ^ part ^ part >> half) & mask);
+        at->index[i] = (uint16_t)((low ^ shifted[i] ^ f[0].bits[i] ^ part ^ part >> half) & mask);
     }
     for (uint32_t i = 0; i < N_LANES; i++)
         at->tag[i] = (uint16_t)((low ^ f[1].bits[i] ^ (uint32_t)f[2].bits[i] << 1) & f[1].mask[i]);

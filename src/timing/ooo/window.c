@@ -60,12 +60,16 @@ static void collect(tl_core *core, uint64_t half) {
         const uint32_t bucket = (uint32_t)(core->wheel_time + i) & (WHEEL - 1);
         if (!(core->wheel_used[bucket / 64] >> bucket % 64 & 1))
             continue;
-        for (uint32_t node = core->wheel[bucket], next; node != NO_LINK; node = next) {
-            next = core->next[node];
-            if (core->ready_at[node] > half)
-                continue;
-            wheel_remove(core, node);
-            set_ready(core, node);
+        uint32_t node = core->wheel[bucket];
+        core->wheel[bucket] = NO_LINK;
+        core->wheel_used[bucket / 64] &= ~(UINT64_C(1) << bucket % 64);
+        while (node != NO_LINK) {
+            const uint32_t next = core->next[node];
+            if (core->ready_at[node] <= half)
+                set_ready(core, node);
+            else
+                wheel_add(core, node, core->ready_at[node]); // a later round
+            node = next;
         }
     }
     core->wheel_time = half + 1;
@@ -110,28 +114,15 @@ void window_retry(tl_core *core, uint32_t node, uint64_t half) { wheel_add(core,
 
 // ---- Rename.
 
-static tl_issue issue_of(const tl_flow_insn *insn) {
-    switch (insn->pipe.cls) {
-    case TL_CLASS_LOAD:
-    case TL_CLASS_FP_LOAD: return ISSUE_LOAD;
-    case TL_CLASS_STORE:
-    case TL_CLASS_FP_STORE: return ISSUE_STORE;
-    case TL_CLASS_BRANCH:
-    case TL_CLASS_JAL:
-    case TL_CLASS_JALR: return ISSUE_BRANCH;
-    case TL_CLASS_MUL: return ISSUE_MUL;
-    case TL_CLASS_DIV: return ISSUE_DIV;
-    case TL_CLASS_FP_ADD:
-    case TL_CLASS_FP_MUL:
-    case TL_CLASS_FP_FMA:
-    case TL_CLASS_FP_CONVERT:
-    case TL_CLASS_FP_COMPARE: return ISSUE_FP;
-    case TL_CLASS_FP_DIV:
-    case TL_CLASS_FP_SQRT: return ISSUE_FP_DIV;
-    case TL_CLASS_FP_MOVE: return ISSUE_MOVE;
-    default: return insn->is_shift ? ISSUE_SHIFT : ISSUE_ALU;
-    }
-}
+static const uint8_t issue_of_class[TL_N_CLASSES] = {
+    [TL_CLASS_LOAD] = ISSUE_LOAD,     [TL_CLASS_FP_LOAD] = ISSUE_LOAD,  [TL_CLASS_STORE] = ISSUE_STORE,   [TL_CLASS_FP_STORE] = ISSUE_STORE,
+    [TL_CLASS_BRANCH] = ISSUE_BRANCH, [TL_CLASS_JAL] = ISSUE_BRANCH,    [TL_CLASS_JALR] = ISSUE_BRANCH,   [TL_CLASS_MUL] = ISSUE_MUL,
+    [TL_CLASS_DIV] = ISSUE_DIV,       [TL_CLASS_FP_ADD] = ISSUE_FP,     [TL_CLASS_FP_MUL] = ISSUE_FP,     [TL_CLASS_FP_FMA] = ISSUE_FP,
+    [TL_CLASS_FP_CONVERT] = ISSUE_FP, [TL_CLASS_FP_COMPARE] = ISSUE_FP, [TL_CLASS_FP_DIV] = ISSUE_FP_DIV, [TL_CLASS_FP_SQRT] = ISSUE_FP_DIV,
+    [TL_CLASS_FP_MOVE] = ISSUE_MOVE,
+}; // all others: ISSUE_ALU
+
+static tl_issue issue_of(const tl_flow_insn *insn) { return insn->is_shift ? ISSUE_SHIFT : (tl_issue)issue_of_class[insn->pipe.cls]; }
 
 static bool is_memory_queue(uint32_t issue) { return issue == ISSUE_LOAD || issue == ISSUE_STORE; }
 
@@ -202,6 +193,7 @@ static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
         core->store_size[store] = insn->pipe.size_bytes;
         core->store_at[store] = core->store_data_at[store] = core->data_valid[entry] = NEVER;
         core->store_seq[store] = seq;
+        memory_note_store(core, store, 1);
         add_node(core, entry, seq, ISSUE_STORE, &insn->pipe.src[0], 1);
         add_node(core, core->ring + entry, seq, ISSUE_DATA, &insn->pipe.src[1], 1);
     } else {
@@ -314,6 +306,7 @@ static void drop_renamed(tl_core *core, uint32_t entry) {
     if (core->n_uops[entry] == 2) {
         drop_node(core, core->ring + entry);
         core->end_store -= 1;
+        memory_note_store(core, core->end_store % TL_MAX_STORE_BUFFERS, -1);
         core->stores_used -= 1;
     }
     core->loads_used -= core->issue[entry] == ISSUE_LOAD;
@@ -329,10 +322,11 @@ static void drop_renamed(tl_core *core, uint32_t entry) {
 
 void window_squash(tl_core *core, uint64_t first, bool knows_flow) {
     core->tally[CORE_TAKEN_BACK_INSN] += core->fetched - first;
-    if (first < core->fetched)
-        predictor_restore(&core->predictor, &core->before[entry_of(core, first)]);
+    const checkpoint *before = NULL; // the oldest control transfer
     while (core->fetched > first) {
         const uint32_t entry = entry_of(core, --core->fetched);
+        if (is_control(&core->insn[entry]))
+            before = &core->before[entry];
         if (core->renamed > core->fetched) {
             drop_renamed(core, entry);
             core->renamed -= 1;
@@ -340,6 +334,8 @@ void window_squash(tl_core *core, uint64_t first, bool knows_flow) {
         if (!knows_flow)
             core->flow->take_back(core->flow, entry);
     }
+    if (before)
+        predictor_restore(&core->predictor, before);
     uint32_t n = 0;
     for (uint32_t i = 0; i < core->n_resolving; i++)
         if (core->resolving[i] < first)
@@ -349,30 +345,26 @@ void window_squash(tl_core *core, uint64_t first, bool knows_flow) {
 
 // ---- Dispatch.
 
-static uint32_t half_cycles_of(const tl_core *core, uint32_t entry, tl_issue issue) {
+void window_set_latencies(tl_core *core) {
     const tl_pipeline_config *l = core->latency;
-    const tl_pipe_insn *pipe = &core->insn[entry].pipe;
-    const bool is_double = pipe->size_bytes == 8;
-    switch (issue) {
-    case ISSUE_ALU: return core->config->alu_half_cycles;
-    case ISSUE_SHIFT: return 2 * core->config->shift_cycles;
-    case ISSUE_MUL: return 2 * l->mul_cycles;
-    case ISSUE_DIV: return 2 * (is_double ? l->div_cycles : l->div_word_cycles);
-    case ISSUE_FP_DIV:
-        if (pipe->cls == TL_CLASS_FP_DIV)
-            return 2 * (is_double ? l->fp_div_double_cycles : l->fp_div_single_cycles);
-        return 2 * (is_double ? l->fp_sqrt_double_cycles : l->fp_sqrt_single_cycles);
-    case ISSUE_MOVE: return 2 * l->fp_move_cycles;
-    case ISSUE_LOAD: return 2 * (pipe->cls == TL_CLASS_FP_LOAD ? l->fp_load_use_cycles : l->load_use_cycles);
-    case ISSUE_FP:
-        switch (pipe->cls) {
-        case TL_CLASS_FP_MUL: return 2 * l->fp_mul_cycles;
-        case TL_CLASS_FP_FMA: return 2 * l->fp_fma_cycles;
-        case TL_CLASS_FP_CONVERT: return 2 * l->fp_convert_cycles;
-        case TL_CLASS_FP_COMPARE: return 2 * l->fp_compare_cycles;
-        default: return 2 * l->fp_add_cycles;
-        }
-    default: return 2;
+    const tl_core_config *c = core->config;
+    for (uint32_t is_double = 0; is_double < 2; is_double++) {
+        uint32_t *half_cycles = core->half_cycles[is_double];
+        for (uint32_t i = 0; i < TL_N_CLASSES; i++)
+            half_cycles[i] = issue_of_class[i] == ISSUE_ALU ? c->alu_half_cycles : 2;
+        half_cycles[LATENCY_SHIFT] = 2 * c->shift_cycles;
+        half_cycles[TL_CLASS_MUL] = 2 * l->mul_cycles;
+        half_cycles[TL_CLASS_DIV] = 2 * (is_double ? l->div_cycles : l->div_word_cycles);
+        half_cycles[TL_CLASS_LOAD] = 2 * l->load_use_cycles;
+        half_cycles[TL_CLASS_FP_LOAD] = 2 * l->fp_load_use_cycles;
+        half_cycles[TL_CLASS_FP_ADD] = 2 * l->fp_add_cycles;
+        half_cycles[TL_CLASS_FP_MUL] = 2 * l->fp_mul_cycles;
+        half_cycles[TL_CLASS_FP_FMA] = 2 * l->fp_fma_cycles;
+        half_cycles[TL_CLASS_FP_CONVERT] = 2 * l->fp_convert_cycles;
+        half_cycles[TL_CLASS_FP_COMPARE] = 2 * l->fp_compare_cycles;
+        half_cycles[TL_CLASS_FP_MOVE] = 2 * l->fp_move_cycles;
+        half_cycles[TL_CLASS_FP_DIV] = 2 * (is_double ? l->fp_div_double_cycles : l->fp_div_single_cycles);
+        half_cycles[TL_CLASS_FP_SQRT] = 2 * (is_double ? l->fp_sqrt_double_cycles : l->fp_sqrt_single_cycles);
     }
 }
 
@@ -389,7 +381,7 @@ static uint64_t invalid_source(const tl_core *core, uint32_t node, uint64_t half
 static void dispatch(tl_core *core, uint32_t node, uint64_t half) {
     const uint32_t entry = node & core->ring_mask;
     const tl_issue issue = (tl_issue)core->issue[node];
-    const uint32_t latency = half_cycles_of(core, entry, issue);
+    const uint32_t latency = latency_of(core, &core->insn[entry]);
     clear_ready(core, node);
     core->tally[CORE_DISPATCH] += 1;
     core->tally[CORE_DISPATCH_ALU + issue] += 1;

@@ -11,7 +11,7 @@
 #include "isa/rv/marker.h"
 #include "isa/rv/step/step.h"
 
-enum { N_DECODED = 4096, N_PAGES = 256, N_FILTER = 256, PAGE_BITS = 12 };
+enum { N_DECODED = 16384, N_PAGES = 256, N_FILTER = 256, PAGE_BITS = 12 };
 
 typedef enum kind { KIND_BODY, KIND_LOAD, KIND_STORE, KIND_BRANCH, KIND_JAL, KIND_JALR, KIND_ALONE } kind;
 
@@ -128,21 +128,60 @@ static void note_store(flow *f, const uint8_t *host, uint32_t size_bytes, int ch
         *last = (uint16_t)(*last + change);
 }
 
-static uint64_t read_bytes(flow *f, const uint8_t *host, uint32_t size_bytes) {
+static uint64_t bytes_at(const uint8_t *host, uint32_t size_bytes) {
+    uint64_t value = 0;
+    switch (size_bytes) {
+    case 1: return *host;
+    case 2: memcpy(&value, host, 2); break;
+    case 4: memcpy(&value, host, 4); break;
+    default: memcpy(&value, host, 8); break;
+    }
+    return value;
+}
+
+static void set_bytes(uint8_t *host, uint32_t size_bytes, uint64_t value) {
+    switch (size_bytes) {
+    case 1: *host = (uint8_t)value; break;
+    case 2: memcpy(host, &value, 2); break;
+    case 4: memcpy(host, &value, 4); break;
+    default: memcpy(host, &value, 8); break;
+    }
+}
+
+// Bytes of memory and of several stores, oldest first.
+static uint64_t merge_stores(const flow *f, const uint8_t *host, uint32_t size_bytes) {
     uint8_t bytes[8] = {0};
     memcpy(bytes, host, size_bytes);
-    if (TL_UNLIKELY(*filter_of(f, host) | *filter_of(f, host + size_bytes - 1)))
-        for (uint32_t i = f->first_store; i != f->end_store; i++) {
-            const uint32_t entry = f->stores[i & (TL_MAX_IN_FLIGHT - 1)];
-            for (uint32_t k = 0; k < f->size[entry]; k++) {
-                const uintptr_t at = (uintptr_t)f->host[entry] + k - (uintptr_t)host;
-                if (at < size_bytes)
-                    bytes[at] = (uint8_t)(f->value[entry] >> 8 * k);
-            }
+    for (uint32_t i = f->first_store; i != f->end_store; i++) {
+        const uint32_t entry = f->stores[i & (TL_MAX_IN_FLIGHT - 1)];
+        for (uint32_t k = 0; k < f->size[entry]; k++) {
+            const uintptr_t at = (uintptr_t)f->host[entry] + k - (uintptr_t)host;
+            if (at < size_bytes)
+                bytes[at] = (uint8_t)(f->value[entry] >> 8 * k);
         }
+    }
     uint64_t value;
     memcpy(&value, bytes, sizeof value);
     return value;
+}
+
+// The youngest store that has any of the bytes mostly has all of them.
+static TL_NOINLINE uint64_t read_stores(const flow *f, const uint8_t *host, uint32_t size_bytes) {
+    for (uint32_t i = f->end_store; i != f->first_store; i--) {
+        const uint32_t entry = f->stores[(i - 1) & (TL_MAX_IN_FLIGHT - 1)];
+        const uintptr_t from = (uintptr_t)host - (uintptr_t)f->host[entry], stored = f->size[entry];
+        if (from < stored && from + size_bytes <= stored)
+            return f->value[entry] >> 8 * from & UINT64_MAX >> (64 - 8 * size_bytes);
+        if (from < stored || -from < size_bytes)
+            return merge_stores(f, host, size_bytes);
+    }
+    return bytes_at(host, size_bytes);
+}
+
+static uint64_t read_bytes(flow *f, const uint8_t *host, uint32_t size_bytes) {
+    if (TL_UNLIKELY(*filter_of(f, host) | *filter_of(f, host + size_bytes - 1)))
+        return read_stores(f, host, size_bytes);
+    return bytes_at(host, size_bytes);
 }
 
 // ---- Decoding.
@@ -417,7 +456,7 @@ static void retire(tl_flow *base, uint32_t entry) {
     tl_hart *h = base->h;
     const decoded *d = decoded_at(f, f->pc[entry], f->bits[entry]);
     if (f->host[entry]) {
-        memcpy(f->host[entry], &f->value[entry], f->size[entry]);
+        set_bytes(f->host[entry], f->size[entry], f->value[entry]);
         note_store(f, f->host[entry], f->size[entry], -1);
         f->first_store += 1;
     }
