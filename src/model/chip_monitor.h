@@ -115,7 +115,7 @@ typedef struct tl_chip_monitor_type {
     // Names the window in which software reads blocks, in device trees. NULL: there is no window.
     const char *compatible;
     // All memory is of the arena. Each tenant has a block from now on. TL_EINVAL names a key of the
-    // description and the remedy.
+    // description and the remedy. TL_ENOENT: this build lacks what a confidential VM needs.
     TL_MUST_CHECK tl_status (*create)(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_monitor **ret_monitor, tl_error *err);
     // The first context of a partition, at cycle 0.
     TL_MUST_CHECK tl_status (*start)(tl_chip_monitor *monitor, uint32_t partition, uint32_t vm, uint32_t context, tl_error *err);

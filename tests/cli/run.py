@@ -3549,6 +3549,76 @@ def a_monitor_is_named_or_refused():
 
 
 @guest
+def each_mistake_of_tenants_has_a_sentence_with_file_line_key_and_remedy():
+    one, other = vm(context("exit", 0)), vm(context("exit", 0, name="b"), partition=0)
+
+    def machine(*lines):
+        path = tempfile.mkstemp(dir=scratch, suffix=".yaml")[1]
+        written(path, "name: m\nbase: cloud4\n" + "".join(f"{line}\n" for line in lines))
+        return f"machine: {path}\nmonitor: smpm\nvms:\n" + one
+
+    has_crypto = "no cryptography" not in run("open-records", "--key", "/nonexistent", "x")[2]
+    for text, words, status, *parts in (
+            # partitions that the machine does not have, or cannot have
+            ("vms:\n" + vm(context("exit", 0), partition=4), [], 2, "tenants.yaml:2: vms[0].partition = 4: cloud4 has partitions 0 to 3"),
+            ("vms:\n" + vm(context("exit", 0), partition=99), [], 2, "tenants.yaml:2: vms[0].partition = 99: cloud4 has partitions 0 to 3"),
+            ("machine: rocket\nvms:\n" + vm(context("exit", 0), partition=1), [], 2, "tenants.yaml:3: vms[0].partition = 1: rocket has one partition, 0; choose"),
+            (machine("partitions: 9"), [], 2, "tenants.yaml:1: ", ".yaml:3: partitions = 9: must be between 1 and 7"),
+            (machine("harts: 0"), [], 2, "tenants.yaml:1: ", ".yaml:3: harts = 0: must be between 1 and 8"),
+            ("vms:\n" + one, ["--set", "partitions=0"], 2, "partitions = 0: must be between 1 and 7"),
+            # windows, epochs and thresholds of the monitor
+            (machine("smpm:", "  ulc_period: 600"), [], 2, "tenants.yaml:1: ", ".yaml:4: smpm.ulc_period = 600: a counter of 9 bits would overflow", "set it to at most 511"),
+            (machine("smpm:", "  ulc_period: 400"), [], 2, ".yaml:4: smpm.ulc_period = 400: a frame takes 410 cycles on 1 lane; set it to at least 411"),
+            (machine("smpm:", "  ulc_ctrs: 64"), [], 2, ".yaml:4: with the smpm.ulc_period of cloud4, smpm.ulc_period = 511: a frame takes"),
+            (machine("smpm:", "  tb_period: 400M"), [], 2, ".yaml:4: smpm.tb_period = 400000000: a counter of 28 bits", "overflows; set it to at most"),
+            (machine("smpm:", "  ccu_thr: 268435455"), [], 2, ".yaml:4: smpm.ccu_thr = 268435455: a counter of 28 bits overflows before it is sent; set it"),
+            (machine("smpm:", "  shared_slot: 5"), [], 2, ".yaml:4: smpm.shared_slot = 5: a trigger and a flush", "set it to at least that, or to 0"),
+            (machine("smpm:", "  tb_timeout: 5"), [], 2, ".yaml:4: smpm.tb_timeout = 5: a flush takes up to", "set it to at least that, or to 0"),
+            (machine("smpm:", "  filters: 33"), [], 2, ".yaml:4: smpm.filters = 33: must be between 0 and 32"),
+            ("vms:\n" + one, ["--monitor", "smpm", "--set", "smpm.ulc_period=600"], 2, "tally: smpm.ulc_period = 600: a counter of 9 bits"),
+            # tenants that nobody knows, and names that two have
+            ("monitor: abacus\nvms:\n" + one, [], 2, "tenants.yaml:1: monitor = abacus: must be none or smpm"),
+            ("vms:\n" + vm(context("exit", 0, client="admin")), [], 2, "tenants.yaml:2: vms[0].contexts[0].client = admin: must be context, system, hypervisor or none"),
+            ("vms:\n" + vm(context("exit", 0), context("exit", 0)), [], 2, "tenants.yaml:2: vms[0].contexts[1].name = ", "another context of this VM has that name"),
+            ("vms:\n" + vm(context("exit", 0), name="a") + vm(context("exit", 0), name="a"), [], 2, "tenants.yaml:4: vms[1].name = a: the VM on line 2 has that name"),
+            ("vms:\n" + one * 33, [], 2, "tenants.yaml:1: vms: has 33, but a chip has at most 32"),
+            # two VMs on one partition need quanta
+            ("vms:\n" + one + other, [], 2, "tenants.yaml:2: vms[0].quantum: is missing, but vm2 (line 3) is on partition 0, too; give both a quantum"),
+            ("vms:\n" + vm(context("exit", 0), quantum=5000) + other, [], 2, "tenants.yaml:4: vms[1].quantum: is missing, but vm1 (line 2)"),
+            ("vms:\n" + vm(context("exit", 0), quantum=10), [], 2, "tenants.yaml:3: vms[0].quantum = 10: must be between 1000 and"),
+            ("vms:\n" + one + board(program="x", harts=1) + "    partition: 0\n", [], 2, "tenants.yaml:3: vms[1].partition = 0: a board has its partition alone"),
+            # programs that do not start
+            ("vms:\n  - contexts: [{program: ./none}]\n", [], 127, "tenants.yaml:2: ", "none: no such file; check the path"),
+            ("vms:\n  - contexts: [{program: /etc/passwd}]\n", [], 126, "tenants.yaml:2: /etc/passwd: not marked executable; chmod +x it"),
+            ("vms:\n  - contexts: [{program: /tmp}]\n", [], 126, "tenants.yaml:2: /tmp: not a program but a folder"),
+            ("vms:\n  - contexts: [{program: /bin/true}]\n", [], 2, "tenants.yaml:2: /bin/true: ", "tally runs 64-bit RISC-V and AArch64 programs"),
+            ("machine: a53\nvms:\n" + one, [], 2, "tenants.yaml:3: ", "RISC-V program, but machine a53 executes AArch64 programs; choose"),
+            ("machine: ooo\nvms:\n" + one, [], 2, "machine ooo has a detailed core"),
+            ("vms:\n" + vm(context("exit", 0, stdin="none.txt")), [], 127, "tenants.yaml:2: stdin of guest: ", "none.txt: No such file or directory"),
+            ("vms:\n" + vm(context("exit", 0, stdout="/nonexistent/out")), [], 127, "tenants.yaml:2: stdout of guest: /nonexistent/out: No such file"),
+            ("vms:\n" + vm(context("exit", 0), root="/nonexistent"), [], 127, "tenants.yaml:2: --root /nonexistent: No such file"),
+            # confidential VMs need cryptography
+            ("monitor: smpm\nvms:\n" + vm(context("exit", 0), confidential="on"), [], *((0,) if has_crypto else (2, "tenants.yaml:4: vms[0].confidential = on: this build",
+                                                                                           "install libssl-dev and configure with -Dcrypto=enabled"))),
+    ):
+        answer = tenants(text, *words, status=status)
+        contains(answer if status else "", *parts)
+        if status and (answer.count("\n"), answer.startswith("tally: ")) != (1, True):
+            raise AssertionError(f"not one sentence: {answer!r}")
+
+
+@guest
+def a_mistake_in_one_context_loses_no_output_of_another():
+    kept, new = (os.path.join(scratch, name) for name in ("kept.txt", "new.txt"))
+    written(kept, "precious\n" * 10)
+    both = [context("exit", 0, stdout="kept.txt"), context("exit", 0, name="n", stdout="new.txt")]
+    tenants("vms:\n" + vm(*both, "{program: ./none}"), status=127)
+    equal((text_of(kept), os.path.exists(new)), ("precious\n" * 10, False))
+    tenants("vms:\n" + vm(*both))
+    equal((text_of(kept), text_of(new)), ("", ""))
+
+
+@guest
 def tenants_say_the_same_in_every_engine_and_every_time():
     text = "vms:\n" + vm(context("spin", 50000, quantum=20000), context("threads", 2, name="t", quantum=20000)) + vm(context("pages", 20))
     engines = ("step", "interp", "translate" if platform.machine() == "x86_64" else "interp", "interp")

@@ -19,6 +19,7 @@
 #include "pmu/smpm/oob.h"
 #include "pmu/smpm/service.h"
 #include "pmu/smpm/taps.h"
+#include "sealed/crypto.h"
 
 enum { N_COMMIT_PERIODS = 4, NO_HART = UINT32_MAX };
 
@@ -407,12 +408,23 @@ static tl_status add_service(tl_chip_monitor *m, tl_arena *arena, tl_error *err)
     return tl_smpm_service_new(&plan, arena, &m->service, err);
 }
 
+// Nobody outside of a confidential VM reads its blocks but through sealed records.
+static tl_status check_confidential(const tl_monitor_plan *plan, tl_error *err) {
+    const tl_crypto *unused;
+    for (uint32_t i = 0; i < plan->n_vms; i++)
+        if (plan->vms[i].is_confidential)
+            return tl_crypto_get(&unused, err);
+    return TL_OK;
+}
+
 static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_monitor **ret_monitor, tl_error *err) {
     tl_chip_monitor *m = tl_arena_alloc(arena, sizeof *m);
     if (!m)
         return no_memory(err);
     m->plan = *plan;
-    tl_status status = make_layout(m, err);
+    tl_status status = check_confidential(plan, err);
+    if (status == TL_OK)
+        status = make_layout(m, err);
     if (status == TL_OK)
         status = attach_taps(m, arena, err);
     if (status == TL_OK)

@@ -62,7 +62,7 @@ typedef enum tl_smpm_right {
 typedef struct tl_smpm_requester {
     uint32_t id; // not 0
     uint32_t rights;
-    uint32_t vms; // set
+    uint64_t vms; // set
     uint8_t key[TL_SMPM_KEY_BYTES];
     uint64_t last_seq;
 } tl_smpm_requester;
