@@ -52,6 +52,7 @@ typedef struct tl_monitor_plan {
     uint32_t n_partitions;
     uint32_t n_harts, n_slices, n_mem_channels; // of each partition
     uint32_t save_cycles;                       // a switch takes at least that to save a context
+    uint32_t flush_cycles;                      // emptying the caches of a partition takes so long at most
     const tl_probe *units;                      // of a partition, the same in each
     const tl_probe *shared_units;               // "chip.noc" and so on
     const tl_monitor_tenant *tenants;           // all contexts
@@ -138,6 +139,9 @@ typedef struct tl_chip_monitor_type {
     // are then right `lag` cycles after the last `reach`.
     void (*unseen)(tl_chip_monitor *monitor, uint64_t until);
     uint64_t (*lag)(const tl_chip_monitor *monitor);
+    // The owner empties the caches of a partition before the harts run another VM. The switch takes
+    // flush_cycles longer then. NULL: it does not.
+    bool (*flushes_caches)(const tl_chip_monitor *monitor);
     // true from halt to the end of the switch.
     bool (*is_switching)(const tl_chip_monitor *monitor, uint32_t partition);
     void (*last_switch)(const tl_chip_monitor *monitor, uint32_t partition, tl_monitor_switch *ret_switch);

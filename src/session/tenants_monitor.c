@@ -145,6 +145,7 @@ static tl_status create(tl_tenants *t, tl_error *err) {
                                   .n_slices = t->config.l2_slices,
                                   .n_mem_channels = t->config.mem_channels,
                                   .save_cycles = t->config.os.switch_cycles,
+                                  .flush_cycles = (uint32_t)tl_lesser(tl_machine_flush_cycles(&t->config), UINT32_MAX),
                                   .units = &t->parts[0].machine->probe,
                                   .shared_units = &t->shared_units,
                                   .tenants = t->tenants,
@@ -241,6 +242,8 @@ static void finish_switches(tl_tenants *t, uint32_t were_switching) {
         uint64_t cycle = done.end_cycle;
         if (!p->ends) {
             tl_tenants_vm *from = p->vms[p->running];
+            if (p->to != p->running && t->monitor_type->flushes_caches && t->monitor_type->flushes_caches(t->monitor))
+                tl_machine_flush(p->machine, cycle - tl_machine_flush_cycles(&t->config));
             tl_tenants_enter(t, i, &cycle, &tag);
             note_switch(from, cycle - done.begin_cycle);
             p->is_gated = false;

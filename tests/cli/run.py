@@ -3496,13 +3496,19 @@ def check_blocks(records, profile):
     return n
 
 
+def example_of_tenants(name):
+    folder = os.path.join(os.path.dirname(os.path.abspath(options.tally)), "guest")
+    text = text_of("examples", name).replace("../build/guest", folder)
+    for part in ("bench/out", "bench/workloads"):
+        text = re.sub(rf"(\.\./)?{part}/", os.path.join(ROOT, part, ""), text)
+    return text, [path for path in re.findall(r"program: (\S+)", text) if not os.path.exists(path)]
+
+
 @guest
 def blocks_of_the_example_hold_the_truth():
-    folder = os.path.join(os.path.dirname(os.path.abspath(options.tally)), "guest")
-    with open(os.path.join(ROOT, "examples", "tenants.yaml"), encoding="utf-8") as file:
-        text = file.read().replace("../build/guest", folder)
-    if not os.path.exists(os.path.join(folder, "lang_go")):
-        return  # built without Go
+    text, missing = example_of_tenants("tenants-kernels.yaml")
+    if missing:
+        raise Skip(f"{missing[0]} is not built: no Go")
     for profile in ("SAFE", "LITERAL"):
         records = tenants(text.replace("profile: SAFE", f"profile: {profile}\nmax_cycles: 4M"))
         equal((records[0]["profile"], records[0]["monitor"]), (profile, "smpm"))
@@ -3512,6 +3518,20 @@ def blocks_of_the_example_hold_the_truth():
             few, some, many = (int(view.get(f"switch_{which}_cycles", 0)) for which in ("min", "median", "max"))
             if int(view["switches"]) > 1 and not 1000 < few <= some <= many:
                 raise AssertionError(f"switches of {view['name']} took {few}, {some}, {many} cycles")
+
+
+@guest
+def the_example_runs_well_known_programs_and_finds_the_truth():
+    text, missing = example_of_tenants("tenants.yaml")
+    if missing:
+        equal(all("/bench/out/" in path or path.endswith("lang_go") for path in missing), True, str(missing))
+        raise Skip(f"{missing[0]} is not built: make examples does that")
+    records = tenants(text.replace("profile: SAFE", "profile: SAFE\nmax_cycles: 30M"))
+    equal(sorted(view["name"] for view in views(records, "context")), ["bzip2", "chase", "go", "lua", "pipes", "reader", "sqlite", "strings"])
+    for view in views(records, "context"):
+        equal((view["name"], int(view["counts"]["instructions"]) > 10**5), (view["name"], True))
+    if check_blocks(records, "SAFE") < 300:
+        raise AssertionError("most counts are 0")
 
 
 @guest

@@ -433,8 +433,11 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
         status = add_metrics(m, arena, err);
     if (status == TL_OK)
         status = make_list(m, arena, err);
-    const tl_smpm_plan of_model = {
-        .config = m->config, .layout = &m->layout, .n_blocks = 2 * plan->n_tenants, .host = {.ctx = m, .totals = totals}};
+    const tl_smpm_plan of_model = {.config = m->config,
+                                   .layout = &m->layout,
+                                   .n_blocks = 2 * plan->n_tenants,
+                                   .flush_cycles = tl_smpm_is_on(m->config.vm_switch_flush) ? plan->flush_cycles : 0,
+                                   .host = {.ctx = m, .totals = totals}};
     if (status == TL_OK)
         status = tl_smpm_new(&of_model, arena, &m->model, err);
     if (status == TL_OK)
@@ -526,6 +529,7 @@ static tl_status reach(tl_chip_monitor *m, uint64_t cycle, tl_error *err) {
 static void unseen(tl_chip_monitor *m, uint64_t until) { tl_smpm_unseen(m->model, until); }
 static uint64_t lag(const tl_chip_monitor *m) { return tl_smpm_lag(m->model); }
 
+static bool flushes_caches(const tl_chip_monitor *m) { return tl_smpm_is_on(m->config.vm_switch_flush); }
 static bool is_switching(const tl_chip_monitor *m, uint32_t partition) { return m->is_switching[partition]; }
 static void last_switch(const tl_chip_monitor *m, uint32_t partition, tl_monitor_switch *ret_switch) { *ret_switch = m->last[partition]; }
 
@@ -648,6 +652,7 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .moved = moved,
     .unseen = unseen,
     .lag = lag,
+    .flushes_caches = flushes_caches,
     .is_switching = is_switching,
     .last_switch = last_switch,
     .completes = completes,
