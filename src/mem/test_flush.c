@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tl_memory_flush leaves: nothing but the bytes in RAM. The expected counts are those of a set
+// tl_memory_flush leaves nothing but the bytes in RAM. The expected counts are those of a set
 // of lines kept here: which were used, and which of them were written.
 #include "mem/test_rig.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a branch predictor (model/bpred.h) learned goes. Its own header, because only owners of
-// harts need it. Implementation: timing/inorder/bpred.c.
+// Empties a branch predictor (model/bpred.h). The header stands alone, because only owners of harts
+// need it. Implementation: timing/inorder/bpred.c.
 #ifndef TL_MODEL_BPRED_RESET_H
 #define TL_MODEL_BPRED_RESET_H
 

@@ -52,7 +52,7 @@ typedef struct tl_monitor_plan {
     uint32_t n_partitions;
     uint32_t n_harts, n_slices, n_mem_channels; // of each partition
     uint32_t save_cycles;                       // a switch takes at least that to save a context
-    uint32_t flush_cycles;                      // emptying the caches of a partition takes so long at most
+    uint32_t flush_cycles;                      // emptying a partition's caches takes that at most
     const tl_probe *units;                      // of a partition, the same in each
     const tl_probe *shared_units;               // "chip.noc" and so on
     const tl_monitor_tenant *tenants;           // all contexts

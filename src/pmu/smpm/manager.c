@@ -31,7 +31,7 @@ static void each_line(tl_smpm *m, uint32_t partition, bool line, bool transfers,
         tl_smpm_collector *c = &m->core->ccus[ccu];
         tl_smpm_ccu_line_set(m, ccu, line);
         c->transfers = transfers;
-        c->is_paused = is_paused;
+        c->is_paused = is_paused || (m->is_safe && partition == m->layout.n_partitions);
         if (m->windows)
             tl_smpm_fast_line(m, ccu, cycle);
     }
