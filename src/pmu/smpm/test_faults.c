@@ -82,8 +82,8 @@ static void test_f02_a_long_epoch_saturates_with_ovf_and_thr_prevents_it(void **
         }
 }
 
-// Without observers the fast model adds a drain as one lump. Each signal is active in each cycle, so
-// 8000 cycles exceed 12 bits; 3000 do not, and leave the flags alone.
+// Without observers the fast model adds a drain as one lump. Each signal is active in each cycle.
+// 8000 cycles therefore exceed 12 bits; 3000 do not, and leave the flags alone.
 static void test_f02_a_drain_in_one_lump_carries_ovf_to_each_block(void **state) {
     (void)state;
     enum { PERIOD = 8000, MOST = 4095 };

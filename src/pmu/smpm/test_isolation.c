@@ -121,7 +121,8 @@ static void test_a_threshold_shows_nothing_of_other_tenants(void **state) {
     (void)state;
     enum { THR = 60 };
     const uint64_t idle = seen_by_partition_0(TL_SMPM_SAFE, THR, 0, 40000);
-    assert_true(idle != seen_by_partition_0(TL_SMPM_SAFE, 0, 0, 40000)); // one's own counters trigger
+    // One's own counters trigger.
+    assert_true(idle != seen_by_partition_0(TL_SMPM_SAFE, 0, 0, 40000));
     for (uint64_t other = 1; other < 3; other++)
         assert_true(seen_by_partition_0(TL_SMPM_SAFE, THR, other, 40000) == idle);
 }

@@ -439,7 +439,8 @@ static inline void trial_open(trial *t, tl_smpm_profile profile, uint64_t seed, 
     r->seed = seed;
     r->user = t;
     r->inputs = trial_inputs;
-    const uint32_t depth = r->config.rcb_depth, thr = r->config.ccu_thr; // a test may ask for another
+    // A test may ask for others.
+    const uint32_t depth = r->config.rcb_depth, thr = r->config.ccu_thr;
     r->config = rig_config(profile, TRIAL_N, 6, 40, 1);
     r->config.mb_inputs = TRIAL_MULTI;
     r->config.mb_max = 4;
