@@ -166,6 +166,9 @@ typedef struct tl_chip_monitor_type {
 
     // Window of clients. NULL: the design has none.
     uint64_t (*window_bytes)(const tl_chip_monitor *monitor);
+    // Offsets of a client's own registers, and of the page with the audit entries of its system.
+    uint64_t (*requests_at)(const tl_chip_monitor *monitor);
+    uint64_t (*audit_at)(const tl_chip_monitor *monitor);
     // Does what happens before `cycle`, which is at most `next`. Reads no total of that cycle.
     void (*present)(tl_chip_monitor *monitor, uint64_t cycle);
     // Accesses of 1, 2, 4 or 8 bytes, aligned, at an offset in the window. false: refused, with an

@@ -3768,7 +3768,9 @@ def a_mailbox_answers_while_harts_run_and_stand():
     chip = Chip("monitor: smpm\nvms:\n" + vm(context("spin", 10**6, quantum=50000), context("pages", 50, name="p", quantum=50000)), "--oob-hold")
     try:
         equal(os.stat(chip.socket).st_mode & 0o777, 0o600)
-        chip.oob("id", "state", "latch", "idle", "read")
+        named = {row["metric"]: row["name"] for row in chip.oob("id", "state", "latch", "idle", "read") if row["command"] == "read"}
+        equal((named[0], all(re.fullmatch(r"[a-z][a-z0-9_.]+", name) for name in named.values())), ("hart.cycle", True))
+        contains(run("oob", chip.socket, "latch", "read=0")[1], "metric   0  hart.cycle ")
         # A client that goes within a message leaves nothing behind.
         for message in (b"", b"\1\0\0", b"\1\0\0\0\2\0\0\x80"):
             with socket.socket(socket.AF_UNIX) as client:

@@ -626,6 +626,8 @@ static const uint64_t *list_of(const tl_chip_monitor *m, uint32_t *ret_n_words) 
 tl_smpm_service *tl_smpm_chip_service(tl_chip_monitor *m) { return m->service; }
 
 static uint64_t window_bytes(const tl_chip_monitor *m) { return tl_smpm_service_bytes(m->service); }
+static uint64_t requests_at(const tl_chip_monitor *m) { return (void)m, 0; }
+static uint64_t audit_at(const tl_chip_monitor *m) { return tl_smpm_service_page(m->service, TL_SMPM_PAGE_AUDIT); }
 static void present(tl_chip_monitor *m, uint64_t cycle) { tl_smpm_run(m->model, cycle); }
 static bool load(tl_chip_monitor *m, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value) {
     return tl_smpm_service_load(m->service, client, offset, size_bytes, ret_value);
@@ -664,6 +666,8 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .words = words_of,
     .list = list_of,
     .window_bytes = window_bytes,
+    .requests_at = requests_at,
+    .audit_at = audit_at,
     .present = present,
     .load = load,
     .store = store,

@@ -51,6 +51,8 @@ typedef struct tl_smpm_source {
     // Asks for trigger, flush and commit. False: a switch runs.
     bool (*snapshot)(void *device, uint32_t vm);
     tl_smpm_configured (*configure)(void *device, uint32_t key, uint32_t value);
+    // Name of a metric; NULL: nothing counts it. The member may be NULL, too.
+    const char *(*name)(void *device, uint32_t metric);
 } tl_smpm_source;
 
 typedef enum tl_smpm_right {

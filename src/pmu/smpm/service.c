@@ -113,6 +113,14 @@ static tl_smpm_configured configure(void *device, uint32_t key, uint32_t value) 
     }
 }
 
+static const char *name_of(void *device, uint32_t metric) {
+    const tl_smpm_service *s = device;
+    for (uint32_t at = TL_SMPM_HEADER_WORDS; at < s->plan.n_list_words; at += TL_SMPM_ROW_WORDS)
+        if (le64toh(s->plan.list[at + TL_SMPM_ROW_WORDS - 1]) >> 32 == metric)
+            return (const char *)&s->plan.list[at];
+    return NULL;
+}
+
 //  ---- building
 
 static tl_smpm_identity identity_of(const tl_monitor_client *client) {
@@ -191,7 +199,7 @@ tl_status tl_smpm_service_new(const tl_smpm_service_plan *plan, tl_arena *arena,
     if (!s)
         return tl_fail(err, TL_ENOMEM, "no memory for the controller of the chip");
     s->plan = *plan;
-    s->source = (tl_smpm_source){s, read_block, get_counts, take_snapshot, configure};
+    s->source = (tl_smpm_source){s, read_block, get_counts, take_snapshot, configure, name_of};
     while (tl_smpm_block_words(plan->model, s->n_blocks, &n_words)) {
         most = n_words > most ? n_words : most;
         s->n_blocks++;
