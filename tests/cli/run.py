@@ -3569,6 +3569,20 @@ def a_monitor_is_named_or_refused():
 
 
 @guest
+def designs_attached_together_change_no_value_of_each_other():
+    every = ["--set", "hpc=timed", "--set", "smpm.profile=safe", "--set", "l2.counters=6"]
+    for design, own, least in (("rvhpm", [], 3), ("dhpc", ["--set", "hpc=timed"], 10)):
+        alone, beside = ([r for r in report("-P", design, *more, *program("pages", 100))[0] if r["type"] == "event"] for more in (own, every))
+        equal(alone, beside)
+        if len(alone) < least or any(r["error_vs_truth"] for r in alone):
+            raise AssertionError(f"{design}: {alone}")
+    text = "monitor: smpm\nvms:\n" + vm(context("spin", 50000, quantum=20000), context("pages", 50, name="p", quantum=20000)) + vm(context("pages", 20))
+    alone, beside = tenants(text), tenants(text, "--set", "hpc=timed", "--set", "l2.counters=6")
+    equal([r for r in alone if r["type"] == "block"], [r for r in beside if r["type"] == "block"])
+    equal(check_blocks(beside, "SAFE") > 100, True)
+
+
+@guest
 def each_mistake_of_tenants_has_a_sentence_with_file_line_key_and_remedy():
     one, other = vm(context("exit", 0)), vm(context("exit", 0, name="b"), partition=0)
 
