@@ -97,7 +97,8 @@ static void from_hex(const char *hex, uint8_t *ret_bytes) {
 }
 
 // V8 runs inside of tl_crypto_get; the provider is refused if it fails.
-// Test cases 13 and 14 of the GCM specification. Sealing refuses a key of zeros, so they are opened.
+// Test cases 13 and 14 of the GCM specification. Sealing refuses a key of zeros, so these are
+// opened.
 static void test_v8_opens_published_texts(void **state) {
     (void)state;
     static const uint8_t zeros[TL_KEY_BYTES];
