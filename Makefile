@@ -6,6 +6,7 @@
 #   make check         run every test               make format         format the C sources
 #   make check-asan    the same under sanitizers    make tidy           clang-tidy
 #   make docs          regenerate docs/ref          make install        PREFIX and DESTDIR are honored
+#   make examples      build the programs that examples/tenants.yaml runs, from Debian's sources
 #   make check-linux   boot Linux, count there      make mutate M=src/pmu  break the code, count what tests catch
 #   make clean         remove every build folder
 #
@@ -22,7 +23,7 @@ release = tools/build build gcc --prefix=$(PREFIX)
 asan = tools/build build-asan clang-14 -Db_sanitize=address,undefined -Db_lundef=false
 
 .DEFAULT_GOAL := build
-.PHONY: build demo check check-asan check-clang check-linux bench fuzz mutate format tidy docs install clean
+.PHONY: build demo examples check check-asan check-clang check-linux bench fuzz mutate format tidy docs install clean
 
 build:
 	@tools/install-deps build
@@ -32,6 +33,11 @@ demo:
 	@tools/install-deps build check
 	@$(release)
 	build/tally stat -- build/guest/demo
+
+examples:
+	@tools/install-deps build check bench
+	@$(release)
+	@bench/workloads/build.sh bench/out lua speedtest1 bzip2
 
 check:
 	@tools/install-deps build check

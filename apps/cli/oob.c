@@ -123,12 +123,21 @@ static int run_latch(session *s, const char *value) {
     return 0;
 }
 
-static void put_count(const session *s, uint32_t metric, const tl_oob_answer *a) {
+static int put_count(session *s, uint32_t metric, const tl_oob_answer *a) {
+    tl_oob_answer named = {.size = sizeof named};
+    char name[TL_OOB_NAME_BYTES] = "";
+    if (tl_oob_name(s->oob, metric, name, &named, &s->err) != TL_OK)
+        return fail(s);
+    for (char *c = name; *c; c++) // a chip may send anything
+        *c = *c > ' ' && *c < 0x7f && *c != '"' && *c != '\\' ? *c : '?';
     if (s->options->wants_json)
-        printf("{\"command\":\"read\",\"status\":\"success\",\"metric\":%u,\"count\":%" PRIu64 ",\"lossy\":%s,\"inexact\":%s}\n", metric,
-               a->value, a->is_lossy ? "true" : "false", a->is_inexact ? "true" : "false");
+        printf("{\"command\":\"read\",\"status\":\"success\",\"metric\":%u,\"name\":\"%s\",\"count\":%" PRIu64
+               ",\"lossy\":%s,\"inexact\":%s}\n",
+               metric, name, a->value, a->is_lossy ? "true" : "false", a->is_inexact ? "true" : "false");
     else
-        printf("  metric %3u  %20" PRIu64 "%s%s\n", metric, a->value, a->is_lossy ? "  lossy" : "", a->is_inexact ? "  inexact" : "");
+        printf("  metric %3u  %-36s  %20" PRIu64 "%s%s\n", metric, name, a->value, a->is_lossy ? "  lossy" : "",
+               a->is_inexact ? "  inexact" : "");
+    return 0;
 }
 
 static int run_read(session *s, const char *value) {
@@ -149,10 +158,9 @@ static int run_read(session *s, const char *value) {
         if (a.status != TL_OOB_SUCCESS)
             return refuse(s, &a);
         n_zero += a.value == 0;
-        if (value || a.value != 0 || s->options->with_equal)
-            put_count(s, metric, &a);
-        if (value)
-            return 0;
+        const int status = value || a.value != 0 || s->options->with_equal ? put_count(s, metric, &a) : 0;
+        if (value || status != 0)
+            return status;
     }
     if (!s->options->wants_json)
         printf("read: %u metrics, %u of them 0 and not shown, %u that nothing counts\n", metric, n_zero, n_missing);

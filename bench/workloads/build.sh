@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Builds what bench/run.py measures, from Debian's own source packages and guest/kernels/.
 #
-#   bench/workloads/build.sh OUT
+#   bench/workloads/build.sh OUT [PROGRAM...]
+#
+# With names of programs, only these are built, for RISC-V alone, and no plugin.
 #
 #   OUT/riscv64/PROGRAM    riscv64-linux-gnu-gcc -O2 -static
 #   OUT/arm64/PROGRAM      aarch64-linux-gnu-gcc -O2 -static, where it is installed
@@ -14,14 +16,16 @@
 # already built is left alone; a filled OUT needs no network.
 set -euo pipefail
 
-if [ $# -ne 1 ]; then
-    echo "usage: bench/workloads/build.sh OUT" >&2
+if [ $# -eq 0 ]; then
+    echo "usage: bench/workloads/build.sh OUT [PROGRAM...]" >&2
     exit 2
 fi
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
+shift
+wanted=("$@")
 src=$out/src
 mkdir -p "$src" "$out/riscv64" "$out/arm64" "$out/native" "$out/plugin"
 
@@ -29,6 +33,7 @@ cross_cc=${CROSS:-riscv64-linux-gnu-}gcc
 arm64_cc=aarch64-linux-gnu-gcc
 targets="riscv64 native"
 if command -v $arm64_cc >/dev/null; then targets="$targets arm64"; fi
+if [ ${#wanted[@]} -gt 0 ]; then targets=riscv64; fi
 for tool in "$cross_cc" gcc python3; do
     command -v "$tool" >/dev/null || {
         echo "build.sh: $tool is missing; run tools/install-deps check bench" >&2
@@ -106,8 +111,10 @@ compile() {
     done
 }
 
+# Whether there is nothing to do for a program.
 have() {
     local target
+    if [ ${#wanted[@]} -gt 0 ] && [[ " ${wanted[*]} " != *" $1 "* ]]; then return 0; fi
     for target in $targets; do [ -e "$out/$target/$1" ] || return 1; done
 }
 
@@ -164,6 +171,17 @@ if ! have speedtest1; then
         fi
         compile speedtest1 test/speedtest1.c amalgamation/sqlite3.c -- -Iamalgamation -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION
     )
+fi
+
+if [ ${#wanted[@]} -gt 0 ]; then
+    for program in "${wanted[@]}"; do
+        [ -e "$out/riscv64/$program" ] || {
+            echo "build.sh: $program: only bzip2, minigzip, lua and speedtest1 are built by name" >&2
+            exit 2
+        }
+    done
+    python3 "$here/inputs.py" "$out/input"
+    exit
 fi
 
 for kernel in matrix chase sort sieve automaton nbody strings straight mergesort huffman picture; do

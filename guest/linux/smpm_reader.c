@@ -43,9 +43,9 @@ static uint64_t number_of(unsigned map, const char *name) {
 }
 
 // UIO: the offset of map N is N pages.
-static const volatile uint64_t *map_region(int fd, unsigned map, uint32_t *ret_words) {
+static volatile uint64_t *map_region(int fd, unsigned map, int prot, uint32_t *ret_words) {
     const uint64_t n_bytes = number_of(map, "size");
-    void *at = n_bytes == 0 ? MAP_FAILED : mmap(NULL, n_bytes, PROT_READ, MAP_SHARED, fd, map * sysconf(_SC_PAGESIZE));
+    void *at = n_bytes == 0 ? MAP_FAILED : mmap(NULL, n_bytes, prot, MAP_SHARED, fd, map * sysconf(_SC_PAGESIZE));
     *ret_words = (uint32_t)(n_bytes / 8);
     return at == MAP_FAILED ? NULL : at;
 }
@@ -83,18 +83,26 @@ int main(int argc, char **argv) {
     static struct smpm s;
     static struct smpm_stamp first, second;
     struct smpm_cap cap = {0};
-    int fd = open("/dev/uio0", O_RDONLY | O_CLOEXEC);
+    int fd = open("/dev/uio0", O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return fail("/dev/uio0: no window; boot with uio_pdrv_genirq.of_id=tally,smpm-blocks on a chip with a monitor");
-    cap.block = map_region(fd, 0, &cap.block_words);
-    cap.vm_block = map_region(fd, 1, &cap.vm_block_words);
-    cap.list = map_region(fd, 2, &cap.list_words);
-    if (!cap.block || !cap.vm_block || !cap.list)
+    uint32_t n_words;
+    cap.block = map_region(fd, 0, PROT_READ, &cap.block_words);
+    cap.vm_block = map_region(fd, 1, PROT_READ, &cap.vm_block_words);
+    cap.list = map_region(fd, 2, PROT_READ, &cap.list_words);
+    cap.request = map_region(fd, 3, PROT_READ | PROT_WRITE, &n_words);
+    const volatile uint64_t *audit = map_region(fd, 4, PROT_READ, &n_words);
+    if (!cap.block || !cap.vm_block || !cap.list || !cap.request || !audit)
         return fail(strerror(errno));
-    if (mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 3 * sysconf(_SC_PAGESIZE)) != MAP_FAILED)
-        return fail("there is a fourth region");
+    if (mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 5 * sysconf(_SC_PAGESIZE)) != MAP_FAILED)
+        return fail("there is a sixth region");
+    cap.handle = cap.request[SMPM_REG_HANDLE];
     if (smpm_open(&s, &cap) != 0 || smpm_list(&s, metrics, &n_metrics) != 0)
         return fail("the window holds no block");
+    if (audit[0] != 0)
+        return fail("something was refused before");
+    if (smpm_snapshot(&s) != 0)
+        return fail("the request for a snapshot failed");
     if (read_values(&s, before, &first) != 0)
         return fail("the first read failed");
     work(n_loops);
@@ -106,10 +114,12 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < n_metrics; i++)
         if (metrics[i].is_available && after[metrics[i].index] != 0)
             printf("smpm %s %" PRIu64 "\n", metrics[i].name, after[metrics[i].index] * metrics[i].scale);
-    if (first.flags & ~(SMPM_PARTIAL | SMPM_AGE_UNKNOWN) || second.flags & ~(SMPM_PARTIAL | SMPM_AGE_UNKNOWN))
+    if (first.flags & ~SMPM_PARTIAL || second.flags & ~SMPM_PARTIAL)
         return fail("a block has flags");
     if (second.gen <= first.gen || second.t_commit <= first.t_commit)
         return fail("no commit between the reads");
+    if (smpm_snapshot(&s) != 0 || smpm_snapshot(&s) != SMPM_TOO_SOON || audit[0] != 1)
+        return fail("a second request at once is not refused, or leaves no entry");
     // The library reads a few hundred words by a few instructions each.
     return grown >= wanted && grown < wanted + 50000 ? 0 : fail("the block did not grow by the work");
 }

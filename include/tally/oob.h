@@ -54,6 +54,10 @@ TL_MUST_CHECK TL_API tl_status tl_oob_latch(tl_oob *oob, tl_oob_scope scope, uin
                                             tl_error *err);
 // value: a count of the latch.
 TL_MUST_CHECK TL_API tl_status tl_oob_read(tl_oob *oob, uint32_t metric, tl_oob_answer *ret_answer, tl_error *err);
+enum { TL_OOB_NAME_BYTES = 48 };
+// Writes the name of a metric, which needs no latch: "hart.instret".
+TL_MUST_CHECK TL_API tl_status tl_oob_name(tl_oob *oob, uint32_t metric, char ret_name[TL_OOB_NAME_BYTES], tl_oob_answer *ret_answer,
+                                           tl_error *err);
 // Cycles since the last latch. value: those in which no partition had a VM; total: all.
 TL_MUST_CHECK TL_API tl_status tl_oob_idle(tl_oob *oob, tl_oob_answer *ret_answer, tl_error *err);
 // value: bit 0 driver loaded, 1 lossy, 2 overflow, 15:8 partitions in use.

@@ -61,8 +61,13 @@ TL_MUST_CHECK tl_status tl_virtio_empty_new(const tl_device_place *place, tl_dev
 TL_MUST_CHECK tl_status tl_pmu_window_new(const tl_device_place *place, tl_pmu *pmu, tl_device **ret_device, tl_error *err);
 const tl_pmu *tl_pmu_window_pmu(const tl_device *device); // of such a device
 
-// Read-only regions, one behind the other, that somebody outside the board answers. Sizes are
-// multiples of a page. A write is an access fault.
+// Regions, one behind the other, that somebody outside the board answers. Sizes are multiples of a
+// page. A refused access is an access fault.
+typedef enum tl_window_answer {
+    TL_WINDOW_LATER, // nobody knows yet, and the hart tries again
+    TL_WINDOW_DONE,
+    TL_WINDOW_REFUSED,
+} tl_window_answer;
 typedef struct tl_read_region {
     const char *name; // in the device tree
     uint64_t size_bytes;
@@ -72,9 +77,10 @@ typedef struct tl_read_window {
     const tl_read_region *regions;
     uint32_t n_regions;
     void *ctx;
-    // The word at `offset` of a region, a multiple of 8, as it is in `cycle`. false: nobody knows
-    // yet, and the hart tries again.
-    bool (*read)(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t *ret_word);
+    // The word at `offset` of a region, a multiple of 8, as it is in `cycle`.
+    tl_window_answer (*read)(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t *ret_word);
+    // A store of 8 bytes in `cycle`. NULL: all are refused.
+    tl_window_answer (*write)(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t word);
 } tl_read_window;
 // regions and ctx are borrowed.
 TL_MUST_CHECK tl_status tl_read_window_new(const tl_device_place *place, const tl_read_window *what, tl_device **ret_device, tl_error *err);

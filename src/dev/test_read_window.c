@@ -9,17 +9,28 @@ static struct {
     uint64_t offset, cycle;
 } asked;
 
-static bool answer(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t *ret_word) {
+static const uint64_t REFUSED = UINT64_MAX - 1;
+
+static tl_window_answer answer(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t *ret_word) {
     asked.region = region;
     asked.offset = offset;
     asked.cycle = cycle;
     *ret_word = *(const uint64_t *)ctx;
-    return *ret_word != UNKNOWN;
+    return *ret_word == UNKNOWN ? TL_WINDOW_LATER : *ret_word == REFUSED ? TL_WINDOW_REFUSED : TL_WINDOW_DONE;
+}
+
+// Stores what was stored, plus the region.
+static tl_window_answer take(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t word) {
+    uint64_t unused;
+    const tl_window_answer how = answer(ctx, region, offset, cycle, &unused);
+    if (how == TL_WINDOW_DONE)
+        *(uint64_t *)ctx = word + region;
+    return how;
 }
 
 static void start(tl_rig *rig, uint64_t *word) {
     static const tl_read_region regions[] = {{"one", 0x1000}, {"two", 0x3000}};
-    const tl_read_window what = {.regions = regions, .n_regions = 2, .ctx = word, .read = answer};
+    const tl_read_window what = {.regions = regions, .n_regions = 2, .ctx = word, .read = answer, .write = take};
     tl_rig_start(rig);
     tl_device_place place = tl_rig_place(rig, 0x7000000, 0);
     assert_int_equal(tl_read_window_new(&place, &what, &rig->device, NULL), TL_OK);
@@ -71,12 +82,37 @@ static void test_a_word_that_nobody_knows_yet_lets_the_hart_wait(void **state) {
     tl_rig_stop(&rig);
 }
 
-static void test_a_write_faults(void **state) {
+static void test_a_store_is_answered_or_waits_or_faults(void **state) {
     (void)state;
     uint64_t word = 0;
     tl_rig rig;
     start(&rig, &word);
+    assert_true(rig.device->type->write(rig.device, 0x1018, 8, 40));
+    assert_true(word == 41 && asked.region == 1 && asked.offset == 0x18);
+    assert_false(rig.device->type->write(rig.device, 0x1018, 4, 40)); // a word is 8 bytes
+    word = UNKNOWN;
+    assert_false(rig.device->type->write(rig.device, 8, 8, 1));
+    assert_int_equal(rig.n_waits, 1);
+    word = REFUSED;
+    assert_false(rig.device->type->write(rig.device, 8, 8, 1));
+    assert_int_equal(rig.n_waits, 1);
+    assert_true(word == REFUSED);
+    tl_rig_stop(&rig);
+}
+
+static void test_a_window_without_a_writer_refuses_stores(void **state) {
+    (void)state;
+    static const tl_read_region regions[] = {{"one", 0x1000}};
+    uint64_t word = 0, value = 0;
+    const tl_read_window what = {.regions = regions, .n_regions = 1, .ctx = &word, .read = answer};
+    tl_rig rig;
+    tl_rig_start(&rig);
+    tl_device_place place = tl_rig_place(&rig, 0x7000000, 0);
+    assert_int_equal(tl_read_window_new(&place, &what, &rig.device, NULL), TL_OK);
     assert_false(rig.device->type->write(rig.device, 0, 8, 1));
+    word = REFUSED;
+    assert_false(rig.device->type->read(rig.device, 0, 8, &value));
+    assert_int_equal(rig.n_waits, 0);
     tl_rig_stop(&rig);
 }
 
@@ -84,6 +120,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_an_offset_names_its_region),
     cmocka_unit_test(test_parts_of_a_word_are_cut_out_of_it),
     cmocka_unit_test(test_a_word_that_nobody_knows_yet_lets_the_hart_wait),
-    cmocka_unit_test(test_a_write_faults),
+    cmocka_unit_test(test_a_store_is_answered_or_waits_or_faults),
+    cmocka_unit_test(test_a_window_without_a_writer_refuses_stores),
 };
 TL_TEST_MAIN(tests)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "model/attribution.h"
+#include "model/bpred_reset.h"
 #include "model/isa.h"
 
 static const tl_engine_type *running_engine(const tl_machine *machine) {
@@ -173,6 +174,14 @@ void tl_machine_settle(tl_machine *machine, uint32_t running, uint64_t cycle) {
         if (!(running >> i & 1))
             tl_hart_idle_until(machine->harts[i], cycle);
 }
+
+void tl_machine_flush(tl_machine *machine, uint64_t now_cycles) {
+    tl_memory_flush(machine->memory, now_cycles);
+    for (uint32_t i = 0; i < machine->n_harts; i++)
+        tl_bpred_reset(&machine->harts[i]->bp);
+}
+
+uint64_t tl_machine_flush_cycles(const tl_config *config) { return tl_memory_flush_cycles(config); }
 
 uint64_t tl_machine_now_cycles(const tl_machine *machine) {
     uint64_t now = 0;

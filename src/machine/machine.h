@@ -85,6 +85,12 @@ const tl_pmu_tree *tl_machine_pmu_tree(const tl_machine *machine);
 // Folds everything into tally[]; call before reading, cheap enough for intervals.
 void tl_machine_sync(tl_machine *machine);
 
+// All harts stand still since `now_cycles`. Caches, TLBs, rows of DRAM and branch predictors become
+// empty, so past software does not show in later times. Memory is free tl_machine_flush_cycles
+// later.
+void tl_machine_flush(tl_machine *machine, uint64_t now_cycles);
+uint64_t tl_machine_flush_cycles(const tl_config *config);
+
 // A bus with nothing but the windows of PMUs, for who makes no board; NULL: there are none.
 const tl_bus *tl_machine_own_bus(tl_machine *machine);
 // Accesses outside RAM go there from now on, past PMUs that watch the bus; NULL: they fault.

@@ -110,6 +110,24 @@ static void evict_tag(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint
     }
 }
 
+void tl_l2_empty(tl_l2 *l2, const tl_agent *agent, uint64_t time) {
+    for (uint32_t i = 0; i <= l2->slice_mask; i++) {
+        tl_l2_slice *slice = &l2->slices[i];
+        for (uint32_t way = 0; way < tl_cache_n_ways(&slice->cache); way++) {
+            if (slice->cache.tags[way] == TL_NO_TAG)
+                continue;
+            if (l2->bsq != NULL) {
+                evict_tag(l2, slice, agent, way, time);
+            } else {
+                tl_l2_line *entry = &l2->lines[slice->first_way + way];
+                tl_l2_evict(l2, slice, agent, way, entry, time);
+                *entry = (tl_l2_line){0};
+            }
+            tl_cache_drop(&slice->cache, way);
+        }
+    }
+}
+
 // `fill` where a tag may cover several lines. kept: an index of tl_l2.lines that must stay, or
 // TL_NO_WAY. Returns TL_NO_WAY if it would not.
 static uint32_t fill_sector(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t kept, uint64_t time) {

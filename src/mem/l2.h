@@ -106,6 +106,9 @@ uint64_t tl_l2_acquire_permission(tl_l2_client *client, const tl_agent *agent, u
 // too. Needs tl_l2.bsq.
 uint64_t tl_l2_put(tl_l2_client *client, const tl_agent *agent, uint64_t line, uint32_t found, bool waits, uint64_t time);
 
+// Every line goes, those above first, and memory gets what was changed.
+void tl_l2_empty(tl_l2 *l2, const tl_agent *agent, uint64_t time);
+
 // A device reads the line, writes all of it, or writes part of it.
 typedef enum tl_dma { TL_DMA_GET, TL_DMA_PUT_FULL, TL_DMA_PUT_PARTIAL } tl_dma;
 void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint64_t time);

@@ -305,6 +305,19 @@ void tl_memory_switch_context(tl_hart *h, uint64_t context) {
     h->port->context_changed(h);
 }
 
+void tl_memory_flush(tl_memory *m, uint64_t now_cycles) {
+    tl_l2_empty(&m->l2, &m->harts[0].l1d.client.agent, now_cycles);
+    for (uint32_t i = 0; i < m->n_harts; i++)
+        tl_tlbs_flush(&m->harts[i], 0, true);
+    for (uint32_t i = 0; i < m->config.mem_channels; i++)
+        memset(m->l2.dram.channels[i].open_rows, 0, m->config.mem.mem_banks * sizeof *m->l2.dram.channels[i].open_rows);
+}
+
+uint64_t tl_memory_flush_cycles(const tl_config *config) {
+    const uint64_t n_lines = config->l2.size_bytes / config->l2.line_bytes, channels = config->mem_channels;
+    return (n_lines + channels - 1) / channels * config->mem.mem_busy_cycles;
+}
+
 void tl_memory_set_bus(tl_memory *m, const tl_bus *bus) { m->devices = bus; }
 
 static bool was_fetched(const tl_memory *m, uint64_t paddr) {

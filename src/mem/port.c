@@ -162,9 +162,11 @@ static TL_NOINLINE bool load_device(tl_hart_mem *hm, const piece *p, uint32_t si
 }
 
 static TL_NOINLINE bool store_device(tl_hart_mem *hm, const piece *p, uint32_t size_bytes, uint64_t value) {
+    tl_hart *h = hm->h;
     const tl_bus *bus = hm->memory->devices;
+    h->waits_for_device = false;
     if (!bus->write(bus->ctx, &hm->l1d.client.agent, p->at.paddr, size_bytes, value & UINT64_MAX >> (64 - 8 * size_bytes)))
-        return nobody_answers(hm, p->vaddr, TL_ACCESS_STORE);
+        return h->waits_for_device ? not_yet(h, p->vaddr) : nobody_answers(hm, p->vaddr, TL_ACCESS_STORE);
     return count_device(hm, true);
 }
 

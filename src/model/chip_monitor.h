@@ -52,6 +52,7 @@ typedef struct tl_monitor_plan {
     uint32_t n_partitions;
     uint32_t n_harts, n_slices, n_mem_channels; // of each partition
     uint32_t save_cycles;                       // a switch takes at least that to save a context
+    uint32_t flush_cycles;                      // emptying a partition's caches takes that at most
     const tl_probe *units;                      // of a partition, the same in each
     const tl_probe *shared_units;               // "chip.noc" and so on
     const tl_monitor_tenant *tenants;           // all contexts
@@ -115,7 +116,7 @@ typedef struct tl_chip_monitor_type {
     // Names the window in which software reads blocks, in device trees. NULL: there is no window.
     const char *compatible;
     // All memory is of the arena. Each tenant has a block from now on. TL_EINVAL names a key of the
-    // description and the remedy.
+    // description and the remedy. TL_ENOENT: this build lacks what a confidential VM needs.
     TL_MUST_CHECK tl_status (*create)(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_monitor **ret_monitor, tl_error *err);
     // The first context of a partition, at cycle 0.
     TL_MUST_CHECK tl_status (*start)(tl_chip_monitor *monitor, uint32_t partition, uint32_t vm, uint32_t context, tl_error *err);
@@ -138,6 +139,9 @@ typedef struct tl_chip_monitor_type {
     // are then right `lag` cycles after the last `reach`.
     void (*unseen)(tl_chip_monitor *monitor, uint64_t until);
     uint64_t (*lag)(const tl_chip_monitor *monitor);
+    // The owner empties the caches of a partition before the harts run another VM. The switch takes
+    // flush_cycles longer then. NULL: it does not.
+    bool (*flushes_caches)(const tl_chip_monitor *monitor);
     // true from halt to the end of the switch.
     bool (*is_switching)(const tl_chip_monitor *monitor, uint32_t partition);
     void (*last_switch)(const tl_chip_monitor *monitor, uint32_t partition, tl_monitor_switch *ret_switch);
@@ -162,6 +166,9 @@ typedef struct tl_chip_monitor_type {
 
     // Window of clients. NULL: the design has none.
     uint64_t (*window_bytes)(const tl_chip_monitor *monitor);
+    // Offsets of a client's own registers, and of the page with the audit entries of its system.
+    uint64_t (*requests_at)(const tl_chip_monitor *monitor);
+    uint64_t (*audit_at)(const tl_chip_monitor *monitor);
     // Does what happens before `cycle`, which is at most `next`. Reads no total of that cycle.
     void (*present)(tl_chip_monitor *monitor, uint64_t cycle);
     // Accesses of 1, 2, 4 or 8 bytes, aligned, at an offset in the window. false: refused, with an

@@ -47,6 +47,11 @@ void tl_memory_set_bus(tl_memory *memory, const struct tl_bus *bus);
 // False: not all of it is RAM.
 TL_MUST_CHECK bool tl_memory_dma(tl_memory *memory, const tl_agent *agent, uint64_t paddr, uint64_t size_bytes, bool is_write,
                                  uint64_t now_cycles);
+// All harts stand still since `now_cycles`. Writes changed lines to memory, empties caches and
+// TLBs, closes the rows of DRAM, and counts all of it. Channels are free tl_memory_flush_cycles
+// later, however much they write.
+void tl_memory_flush(tl_memory *memory, uint64_t now_cycles);
+uint64_t tl_memory_flush_cycles(const tl_config *config);
 // Writes l1d lines etc. down? Never needed: data is always in RAM. For inspection: state of the
 // line that holds paddr in one L1D: 'M' 'E' 'S' 'I'.
 char tl_memory_l1d_state(const tl_memory *memory, uint32_t hart, uint64_t paddr);

@@ -17,7 +17,7 @@
 #include "sealed/hash.h"
 
 enum {
-    TL_SEALED_MAX_VMS = 16,
+    TL_SEALED_MAX_VMS = 64,
     TL_HELLO_BYTES = 8 + 32 + 32,                                // magic, vm, nonce, key
     TL_QUOTE_BYTES = 24 + 32 + 32 + 32 + 32 + 32 + 64,           // offsets in session.c
     TL_QUOTE_SIGNED_BYTES = TL_QUOTE_BYTES - TL_SIGNATURE_BYTES, // from its begin

@@ -97,6 +97,25 @@ static void from_hex(const char *hex, uint8_t *ret_bytes) {
 }
 
 // V8 runs inside of tl_crypto_get; the provider is refused if it fails.
+// Test cases 13 and 14 of the GCM specification. Sealing refuses a key of zeros, so these are
+// opened.
+static void test_v8_opens_published_texts(void **state) {
+    (void)state;
+    static const uint8_t zeros[TL_KEY_BYTES];
+    tl_seal_key key;
+    uint8_t cipher[16], tag[16], empty_tag[16], plain[16] = {1};
+    tl_seal_key_init(&key, zeros, zeros, NULL);
+    from_hex("cea7403d4d606b6e074ec5d3baf39d18", cipher);
+    from_hex("d0d1c8a799996bf0265b98b5d48ab919", tag);
+    from_hex("530f8afbc74536b9a963b4f1c4cb738b", empty_tag);
+    assert_int_equal(crypto->open(&key, 0, NULL, 0, cipher, sizeof cipher, tag, plain), TL_OK);
+    assert_memory_equal(plain, zeros, sizeof plain);
+    assert_int_equal(crypto->open(&key, 0, NULL, 0, cipher, 0, empty_tag, plain), TL_OK);
+    tag[15] ^= 1;
+    assert_int_equal(crypto->open(&key, 0, NULL, 0, cipher, sizeof cipher, tag, plain), TL_EACCESS);
+    tl_seal_key_done(&key);
+}
+
 static void test_v9_is_the_literal_form(void **state) {
     (void)state;
     line l;
@@ -568,6 +587,7 @@ static int get_provider(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_v8_opens_published_texts),
     cmocka_unit_test(test_v9_is_the_literal_form),
     cmocka_unit_test(test_header_of_the_inner_form_tells_no_activity),
     cmocka_unit_test(test_all_bytes_of_seq_count),

@@ -255,8 +255,8 @@ static const tl_embedded_file *find_builtin(const char *name) {
     return NULL;
 }
 
-static tl_status read_description(const char *text, size_t n_bytes, const char *file_name, uint32_t n_bases, tl_config *ret_config,
-                                  tl_error *err);
+static tl_status read_description(const char *text, size_t n_bytes, const char *file_name, uint32_t n_bases, const tl_error *why,
+                                  tl_config *ret_config, tl_error *err);
 
 // "rocket, lowrisc2, tiny"
 static void list_builtins(tl_strbuf *out) {
@@ -275,7 +275,7 @@ static tl_status read_base(const reader *r, const entry *base, uint32_t n_bases,
     }
     if (n_bases == MAX_BASES)
         return fail_at(r, base->line, "base = %.60s: machines are based on each other too often", base->value);
-    return read_description(file->text, file->n_bytes, file->name, n_bases + 1, ret_config, r->file.err);
+    return read_description(file->text, file->n_bytes, file->name, n_bases + 1, NULL, ret_config, r->file.err);
 }
 
 static const entry *find_entry(const reader *r, const char *path) {
@@ -292,6 +292,19 @@ static const entry *find_sibling(const reader *r, const char *path) {
         if (r->entries[i].key && strncmp(r->entries[i].key->path, path, n_section) == 0 && r->entries[i].key->path[n_section] == '.')
             return &r->entries[i];
     return NULL;
+}
+
+// `why` begins with a key: "l1d.ways = 3: must ...".
+static tl_status blame(const reader *r, const char *of, const tl_error *why) {
+    char path[MAX_PATH_BYTES];
+    snprintf(path, sizeof path, "%.*s", (int)strcspn(why->text, " :"), why->text);
+    const entry *e = find_entry(r, path);
+    if (e)
+        return fail_at(r, e->line, "%s", why->text);
+    e = find_sibling(r, path);
+    if (e) // an inherited value clashes with one given here
+        return fail_at(r, e->line, "with the %s of %s, %s", path, of, why->text);
+    return tl_fail(r->file.err, TL_EFORMAT, "%.200s: with values of %s, %.200s", r->file.name, of, why->text);
 }
 
 static tl_status apply(const reader *r, uint32_t n_bases, tl_config *ret_config) {
@@ -317,23 +330,15 @@ static tl_status apply(const reader *r, uint32_t n_bases, tl_config *ret_config)
     }
 
     tl_error why;
-    if (tl_keys_check(&config, &why) != TL_OK) { // "l1d.ways = 3: must ..."
-        char path[MAX_PATH_BYTES];
-        snprintf(path, sizeof path, "%.*s", (int)strcspn(why.text, " :"), why.text);
-        const entry *e = find_entry(r, path);
-        if (e)
-            return fail_at(r, e->line, "%s", why.text);
-        e = find_sibling(r, path);
-        if (e) // an inherited value clashes with one given here
-            return fail_at(r, e->line, "with the %s of %s, %s", path, of, why.text);
-        return tl_fail(r->file.err, TL_EFORMAT, "%.200s: with values of %s, %.200s", r->file.name, of, why.text);
-    }
+    if (tl_keys_check(&config, &why) != TL_OK)
+        return blame(r, of, &why);
     *ret_config = config;
     return TL_OK;
 }
 
-static tl_status read_description(const char *text, size_t n_bytes, const char *file_name, uint32_t n_bases, tl_config *ret_config,
-                                  tl_error *err) {
+// why: NULL, or a sentence whose key the description is to be blamed for.
+static tl_status read_description(const char *text, size_t n_bytes, const char *file_name, uint32_t n_bases, const tl_error *why,
+                                  tl_config *ret_config, tl_error *err) {
     reader r = {.file = {file_name, "a description", err}};
     if (n_bytes > MAX_FILE_BYTES)
         return tl_fail(err, TL_EFORMAT, "%.200s: larger than %d KiB; this cannot be a machine description", file_name,
@@ -347,17 +352,17 @@ static tl_status read_description(const char *text, size_t n_bytes, const char *
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, n_bytes);
     tl_status status = read_events(&r);
     if (status == TL_OK)
-        status = apply(&r, n_bases, ret_config);
+        status = why ? blame(&r, find_entry(&r, BASE) ? find_entry(&r, BASE)->value : "rocket", why) : apply(&r, n_bases, ret_config);
     yaml_parser_delete(&r.parser);
     free(r.entries);
     return status;
 }
 
 tl_status tl_description_read(const char *text, size_t n_bytes, const char *file_name, tl_config *ret_config, tl_error *err) {
-    return read_description(text, n_bytes, file_name, 0, ret_config, err);
+    return read_description(text, n_bytes, file_name, 0, NULL, ret_config, err);
 }
 
-static tl_status read_file(const char *path, tl_config *ret_config, tl_error *err) {
+static tl_status read_file(const char *path, const tl_error *why, tl_config *ret_config, tl_error *err) {
     FILE *file = fopen(path, "rbe");
     if (!file) {
         tl_status status = errno == ENOENT || errno == ENOTDIR ? TL_ENOENT : errno == EACCES ? TL_EACCESS : TL_EIO;
@@ -372,7 +377,7 @@ static tl_status read_file(const char *path, tl_config *ret_config, tl_error *er
     else if (ferror(file))
         status = tl_fail(err, TL_EIO, "%.200s: cannot read this machine description: %s", path, strerror(errno));
     else
-        status = tl_description_read(text, n_bytes, path, ret_config, err);
+        status = read_description(text, n_bytes, path, 0, why, ret_config, err);
     free(text);
     fclose(file);
     return status;
@@ -383,9 +388,17 @@ static bool ends_with(const char *text, const char *end) {
     return n_text >= n_end && strcmp(text + n_text - n_end, end) == 0;
 }
 
+static bool is_path(const char *name_or_path) {
+    return strchr(name_or_path, '/') || ends_with(name_or_path, ".yaml") || ends_with(name_or_path, ".yml");
+}
+
+tl_status tl_description_blame(const char *name_or_path, const tl_error *why, tl_error *err) {
+    return is_path(name_or_path) ? read_file(name_or_path, why, NULL, err) : tl_fail(err, TL_EFORMAT, "%s", why->text);
+}
+
 tl_status tl_description_open(const char *name_or_path, tl_config *ret_config, tl_error *err) {
-    if (strchr(name_or_path, '/') || ends_with(name_or_path, ".yaml") || ends_with(name_or_path, ".yml"))
-        return read_file(name_or_path, ret_config, err);
+    if (is_path(name_or_path))
+        return read_file(name_or_path, NULL, ret_config, err);
     const tl_embedded_file *file = find_builtin(name_or_path);
     if (file)
         return tl_description_read(file->text, file->n_bytes, file->name, ret_config, err);

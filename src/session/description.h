@@ -17,6 +17,10 @@ TL_MUST_CHECK tl_status tl_description_read(const char *text, size_t n_bytes, co
 // A built-in name ("rocket"), or a file when it has a slash or ends in .yaml or .yml.
 TL_MUST_CHECK tl_status tl_description_open(const char *name_or_path, tl_config *ret_config, tl_error *err);
 
+// Says file and line of the key with which a sentence of a later check begins ("l1d.ways = 3:
+// ..."). Returns TL_EFORMAT, or why the file cannot be read again.
+tl_status tl_description_blame(const char *name_or_path, const tl_error *why, tl_error *err);
+
 typedef struct tl_builtin_machine {
     const char *name, *text; // "tiny", its YAML
     size_t n_bytes;

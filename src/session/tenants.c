@@ -224,12 +224,33 @@ tl_status tl_tenants_fail_on(const tl_tenants *t, uint32_t line, tl_status statu
 
 tl_status tl_tenants_open_fd(tl_tenants *t, const char *path, int fd, uint32_t line, const char *what, const char *of, int *ret_fd,
                              tl_error *err) {
-    int opened = fd == 0 ? open(path, O_RDONLY | O_CLOEXEC) : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (opened < 0)
+    tl_tenants_file file = {.is_output = fd != 0, .created = path};
+    file.fd = fd == 0 ? open(path, O_RDONLY | O_CLOEXEC) : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file.is_output && file.fd < 0 && errno == EEXIST) {
+        file.created = NULL;
+        file.fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    }
+    if (file.fd < 0)
         return tl_fail(err, errno == ENOENT ? TL_ENOENT : TL_EACCESS, "%.160s:%u: %s of %.60s: %.160s: %s", t->plan.file_name, line, what,
                        of, path, strerror(errno));
-    t->fds[t->n_fds++] = *ret_fd = opened;
+    *ret_fd = file.fd;
+    t->files[t->n_files++] = file;
     return TL_OK;
+}
+
+static void begin_outputs(tl_tenants *t) {
+    for (uint32_t i = 0; i < t->n_files; i++)
+        if (t->files[i].is_output && ftruncate(t->files[i].fd, 0) != 0)
+            continue; // a device has no length
+    t->has_begun = true;
+}
+
+static void close_files(tl_tenants *t) {
+    for (uint32_t i = 0; i < t->n_files; i++) {
+        close(t->files[i].fd);
+        if (!t->has_begun && t->files[i].is_output && t->files[i].created)
+            unlink(t->files[i].created);
+    }
 }
 
 static tl_status new_accounts(tl_tenants *t, tl_error *err) {
@@ -344,8 +365,8 @@ static tl_status build(tl_tenants *t, tl_error *err) {
         p->vms[p->n_vms++] = &t->vms[i];
         n_contexts += plan->n_contexts;
     }
-    t->fds = tl_arena_alloc(&t->arena, (size_t)n_contexts * 3 * sizeof *t->fds);
-    if (!t->vms || !t->fds)
+    t->files = tl_arena_alloc(&t->arena, (size_t)n_contexts * 3 * sizeof *t->files);
+    if (!t->vms || !t->files)
         return tl_tenants_no_memory(err);
     for (uint32_t i = 0; i < t->config.n_partitions; i++) {
         tl_tenants_part *p = &t->parts[i];
@@ -406,6 +427,7 @@ tl_status tl_tenants_open_with(const tl_tenants_options *options, const tl_chip_
         tl_tenants_close(t);
         return status;
     }
+    begin_outputs(t);
     *ret_tenants = t;
     return TL_OK;
 }
@@ -422,8 +444,7 @@ void tl_tenants_close(tl_tenants *t) {
     for (uint32_t i = 0; i < TL_MAX_PARTITIONS; i++)
         tl_machine_free(t->parts[i].machine);
     tl_chip_memory_done(&t->memory);
-    for (uint32_t i = 0; i < t->n_fds; i++)
-        close(t->fds[i]);
+    close_files(t);
     tl_chip_free(t->chip);
     tl_tenants_release(t->previous);
     tl_tenants_plan_done(&t->plan);

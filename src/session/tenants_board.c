@@ -16,8 +16,9 @@
 #include "session/tenants_guest.h"
 
 enum { LINE_BYTES = 512, PAGE_BYTES = 4096 };
-// Regions of the read window: blocks of the running context and of its VM, names of their counts.
-enum { OWN, VM, LIST, N_REGIONS };
+// Regions of the window: blocks of the running context and of its VM, names of their counts,
+// registers of the running context, audit entries of the VM.
+enum { OWN, VM, LIST, REQUESTS, AUDIT, N_REGIONS };
 
 typedef struct tl_board_vm {
     tl_system *system;
@@ -31,8 +32,8 @@ typedef struct tl_board_vm {
     struct {
         uint32_t region;
         uint64_t offset, cycle, word;
-        bool is_known;
-    } read;                // the latest that had to wait
+        bool is_store, is_known, is_refused;
+    } access;              // the latest that had to wait
     char line[LINE_BYTES]; // of a console that is shared, begun and not yet printed
     size_t n_line;
 } board_vm;
@@ -80,44 +81,85 @@ static const uint64_t *words_of(const tl_tenants_vm *v, uint32_t region, uint32_
     }
 }
 
-// A word is what memory holds in the cycle of the read. The monitor may not have come that far, so
-// the hart waits until everybody has.
-static bool read_word(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t *ret_word) {
+// A word is what memory holds in the cycle of the access. The monitor may not have come that far,
+// so the hart waits until everybody has, and tries again.
+static tl_window_answer ask(board_vm *b, bool is_store, uint32_t region, uint64_t offset, uint64_t cycle) {
+    const bool is_known = b->access.is_known && b->access.is_store == is_store && b->access.region == region &&
+                          b->access.offset == offset && b->access.cycle == cycle;
+    b->access.is_known = false;
+    if (is_known)
+        return b->access.is_refused ? TL_WINDOW_REFUSED : TL_WINDOW_DONE;
+    b->access.is_store = is_store;
+    b->access.region = region;
+    b->access.offset = offset;
+    b->access.cycle = cycle;
+    return TL_WINDOW_LATER;
+}
+
+static tl_window_answer read_word(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t *ret_word) {
     board_vm *b = ((tl_tenants_vm *)ctx)->board;
-    const bool is_known = b->read.is_known && b->read.region == region && b->read.offset == offset && b->read.cycle == cycle;
-    b->read.is_known = false;
-    if (is_known) {
-        *ret_word = b->read.word;
-        return true;
-    }
-    b->read.region = region;
-    b->read.offset = offset;
-    b->read.cycle = cycle;
-    return false;
+    const tl_window_answer how = ask(b, false, region, offset, cycle);
+    if (how == TL_WINDOW_DONE)
+        *ret_word = b->access.word;
+    return how;
+}
+
+static tl_window_answer write_word(void *ctx, uint32_t region, uint64_t offset, uint64_t cycle, uint64_t word) {
+    board_vm *b = ((tl_tenants_vm *)ctx)->board;
+    if (region != REQUESTS && region != AUDIT)
+        return TL_WINDOW_REFUSED;
+    const tl_window_answer how = ask(b, true, region, offset, cycle);
+    if (how == TL_WINDOW_LATER)
+        b->access.word = word;
+    return how;
+}
+
+// The registers are those of the context that runs. Entries of the audit log are for the VM's
+// system, which decides who maps them.
+static void answer_service(tl_tenants_vm *v) {
+    const tl_tenants *t = v->tenants;
+    board_vm *b = v->board;
+    const bool is_audit = b->access.region == AUDIT;
+    const tl_monitor_client client = {.role = is_audit ? TL_MONITOR_SYSTEM : TL_MONITOR_CONTEXT,
+                                      .partition = v->plan->partition,
+                                      .vm = (uint32_t)(v - t->vms) + 1,
+                                      .context = is_audit ? TL_MONITOR_NONE : b->context};
+    const uint64_t at = (is_audit ? t->monitor_type->audit_at(t->monitor) : t->monitor_type->requests_at(t->monitor)) + b->access.offset;
+    b->access.is_refused = b->access.is_store ? !t->monitor_type->store(t->monitor, &client, at, sizeof(uint64_t), b->access.word)
+                                              : !t->monitor_type->load(t->monitor, &client, at, sizeof(uint64_t), &b->access.word);
 }
 
 static void answer(tl_tenants_vm *v) {
     board_vm *b = v->board;
     uint32_t n_words;
-    const uint64_t *words = words_of(v, b->read.region, &n_words);
-    b->read.word = b->read.offset / 8 < n_words ? words[b->read.offset / 8] : 0;
-    b->read.is_known = true;
+    b->access.is_known = true;
+    b->access.is_refused = false;
+    if (b->access.region == REQUESTS || b->access.region == AUDIT) {
+        answer_service(v);
+        return;
+    }
+    const uint64_t *words = words_of(v, b->access.region, &n_words);
+    b->access.word = b->access.offset / 8 < n_words ? words[b->access.offset / 8] : 0;
 }
 
-static bool has_window(const tl_tenants *t) { return t->monitor && t->monitor_type->compatible && t->monitor_type->words; }
+static bool has_window(const tl_tenants *t) {
+    return t->monitor && t->monitor_type->compatible && t->monitor_type->words && t->monitor_type->window_bytes;
+}
 
 static tl_read_window window_of(tl_tenants_vm *v) {
-    static const char *const names[N_REGIONS] = {"own", "vm", "list"};
+    static const char *const names[N_REGIONS] = {"own", "vm", "list", "requests", "audit"};
     for (uint32_t i = 0; i < N_REGIONS; i++) {
-        uint32_t n_words;
-        (void)words_of(v, i, &n_words);
+        uint32_t n_words = 1; // a page
+        if (i <= LIST)
+            (void)words_of(v, i, &n_words);
         v->board->regions[i] = (tl_read_region){names[i], (n_words * sizeof(uint64_t) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES};
     }
     return (tl_read_window){.compatible = v->tenants->monitor_type->compatible,
                             .regions = v->board->regions,
                             .n_regions = N_REGIONS,
                             .ctx = v,
-                            .read = read_word};
+                            .read = read_word,
+                            .write = write_word};
 }
 
 // ---- Loading.
@@ -211,7 +253,7 @@ static tl_status run(tl_tenants_vm *v, uint64_t until_cycle, tl_os_report *ret_r
         case TL_SYSTEM_READ:
             ret_report->stop = TL_OS_READ;
             ret_report->break_hart = report.break_hart;
-            ret_report->cycle = b->read.cycle;
+            ret_report->cycle = b->access.cycle;
             return TL_OK;
         case TL_SYSTEM_EXITED:
         case TL_SYSTEM_RESET:

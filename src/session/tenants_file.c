@@ -492,13 +492,14 @@ static tl_status read_vm(reader *r, const node *n, const char *where, uint32_t i
     uint64_t partition = index;
     *vm = (tl_vm_plan){.line = n->line};
     if (status == TL_OK)
-        status = read_number(r, n, where, "partition", 0, TL_MAX_PARTITIONS - 1, &partition);
+        status = read_number(r, n, where, "partition", 0, UINT32_MAX, &partition);
     if (status == TL_OK)
         status = read_number(r, n, where, "quantum", LEAST_QUANTUM_CYCLES, MOST_CYCLES, &vm->quantum_cycles);
     if (status == TL_OK)
         status = read_choice(r, n, where, "network", "off", "on", &vm->allow_network);
     if (status == TL_OK)
         status = read_choice(r, n, where, "confidential", "off", "on", &vm->is_confidential);
+    vm->confidential_line = find(n, "confidential") ? find(n, "confidential")->line : n->line;
     if (status == TL_OK)
         status = read_choice(r, n, where, "contexts_read_vm", "off", "on", &vm->contexts_read_vm);
     if (status == TL_OK)
@@ -640,6 +641,8 @@ tl_status tl_tenants_plan_check(const tl_tenants_plan *plan, const tl_config *co
                                "vms[%u].partition = %u: a board has its partition alone, but %.60s (line %u) is there, too; "
                                "give one of them another partition",
                                i, vm->partition, plan->vms[k].name, plan->vms[k].line);
+            if (plan->vms[k].board)
+                continue; // its own row says it
             if (vm->quantum_cycles == 0)
                 return fail_at(
                     &r, vm->line,

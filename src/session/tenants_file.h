@@ -44,7 +44,8 @@ typedef struct tl_vm_plan {
     const char *root, *sysroot; // NULL: as in tl_run_options
     bool allow_network;
     bool is_confidential, contexts_read_vm; // tl_monitor_vm
-    const tl_board_plan *board;             // NULL: contexts are programs; else names
+    uint32_t confidential_line;
+    const tl_board_plan *board; // NULL: contexts are programs; else names
     tl_context_plan *contexts;
     uint32_t n_contexts;
 } tl_vm_plan;

@@ -13,6 +13,7 @@
 #include "base/bits.h"
 #include "base/hex_file.h"
 #include "machine/keys.h"
+#include "session/description.h"
 #include "session/tenants_guest.h"
 
 enum { WRITING_CYCLES = 100 }; // between two looks at a block that is being written
@@ -102,6 +103,28 @@ static tl_status list_vms(tl_tenants *t, tl_monitor_vm **ret_vms, tl_error *err)
     return TL_OK;
 }
 
+static bool is_overridden(const tl_tenants *t, const char *sentence) {
+    const size_t n = strcspn(sentence, " :");
+    for (const char *const *o = t->options.overrides; o && *o; o++)
+        if (strncmp(*o, sentence, n) == 0 && (*o)[n] == '=')
+            return true;
+    return false;
+}
+
+// The design refuses a key of the machine, or lacks what confidential VMs need.
+static tl_status tell_refusal(const tl_tenants *t, tl_status status, const tl_error *why, tl_error *err) {
+    tl_error placed = {0};
+    if (status == TL_ENOENT) // what is missing serves confidential VMs only
+        for (uint32_t i = 0; i < t->plan.n_vms; i++)
+            if (t->plan.vms[i].is_confidential)
+                return tl_fail(err, TL_EFORMAT, "%.160s:%u: vms[%u].confidential = on: %.300s", t->plan.file_name,
+                               t->plan.vms[i].confidential_line, i, why->text);
+    if (status != TL_EINVAL || is_overridden(t, why->text))
+        return tl_fail(err, status, "%s", why->text);
+    status = tl_description_blame(t->options.machine ? t->options.machine : t->plan.machine, why, &placed);
+    return t->options.machine ? tl_fail(err, status, "%s", placed.text) : tl_tenants_fail_on(t, t->plan.machine_line, status, &placed, err);
+}
+
 static tl_status create(tl_tenants *t, tl_error *err) {
     void *settings = tl_arena_alloc(&t->arena, t->monitor_pmu->settings_size);
     if (!settings)
@@ -122,6 +145,7 @@ static tl_status create(tl_tenants *t, tl_error *err) {
                                   .n_slices = t->config.l2_slices,
                                   .n_mem_channels = t->config.mem_channels,
                                   .save_cycles = t->config.os.switch_cycles,
+                                  .flush_cycles = (uint32_t)tl_lesser(tl_machine_flush_cycles(&t->config), UINT32_MAX),
                                   .units = &t->parts[0].machine->probe,
                                   .shared_units = &t->shared_units,
                                   .tenants = t->tenants,
@@ -130,7 +154,9 @@ static tl_status create(tl_tenants *t, tl_error *err) {
                                   .n_vms = t->plan.n_vms,
                                   .operator_key = t->options.oob_key ? t->oob.key : NULL,
                                   .host = {t, partition_totals, shared_totals}};
-    return t->monitor_type->create(&plan, &t->arena, &t->monitor, err);
+    tl_error why = {0};
+    status = t->monitor_type->create(&plan, &t->arena, &t->monitor, &why);
+    return status == TL_OK ? TL_OK : tell_refusal(t, status, &why, err);
 }
 
 tl_status tl_tenants_monitor_start(tl_tenants *t, tl_error *err) {
@@ -216,6 +242,8 @@ static void finish_switches(tl_tenants *t, uint32_t were_switching) {
         uint64_t cycle = done.end_cycle;
         if (!p->ends) {
             tl_tenants_vm *from = p->vms[p->running];
+            if (p->to != p->running && t->monitor_type->flushes_caches && t->monitor_type->flushes_caches(t->monitor))
+                tl_machine_flush(p->machine, cycle - tl_machine_flush_cycles(&t->config));
             tl_tenants_enter(t, i, &cycle, &tag);
             note_switch(from, cycle - done.begin_cycle);
             p->is_gated = false;

@@ -70,6 +70,14 @@ typedef struct tl_tenants_oob { // tenants_oob.h
     uint8_t key[TL_MONITOR_KEY_BYTES];
 } tl_tenants_oob;
 
+// A file of a standard stream or console. An output is emptied when the run begins, so that a
+// mistake elsewhere loses nothing.
+typedef struct tl_tenants_file {
+    int fd;
+    bool is_output;
+    const char *created; // its path, if it did not exist before; else NULL
+} tl_tenants_file;
+
 struct tl_tenants {
     tl_tenants_options options;
     tl_tenants_oob oob;
@@ -83,8 +91,9 @@ struct tl_tenants {
     tl_tenants_vm *vms;
     tl_tenants_account *accounts;
     uint32_t n_accounts;
-    int *fds; // opened for contexts
-    uint32_t n_fds;
+    tl_tenants_file *files; // opened for contexts
+    uint32_t n_files;
+    bool has_begun;           // outputs of the last run are gone
     uint64_t interval_cycles; // 0: none
     uint64_t n_intervals;     // completed
     uint64_t interval_begin, now;

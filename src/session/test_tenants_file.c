@@ -187,7 +187,8 @@ static void test_mistakes_are_named_with_line_key_and_remedy(void **state) {
         {__LINE__, "vms:\n  - contexts: []\n",
          "t.yaml:2: vms[0].contexts: is missing or empty; a VM runs at least one program, or has a board:"},
         {__LINE__, "vms:\n  - contexts: {a: b}\n", "t.yaml:2: vms[0].contexts: must be a list; write contexts: [{program: ./prog}]"},
-        {__LINE__, "vms:\n  - partition: 7\n    contexts: [{program: a}]\n", "t.yaml:2: vms[0].partition = 7: must be between 0 and 6"},
+        {__LINE__, "vms:\n  - partition: -1\n    contexts: [{program: a}]\n",
+         "t.yaml:2: vms[0].partition = -1: '-1' is not a number; write one such as 64, 10M or 64Ki"},
         {__LINE__, "vms:\n  - quantum: 999\n", "t.yaml:2: vms[0].quantum = 999: must be between 1000 and 1152921504606846976"},
         {__LINE__, "vms:\n  - network: maybe\n", "t.yaml:2: vms[0].network = maybe: must be off or on"},
         {__LINE__, "vms:\n  - contexts:\n      - x\n", "t.yaml:3: vms[0].contexts[0]: must be a mapping with program:"},
@@ -246,6 +247,8 @@ static void test_partitions_and_quanta_are_checked_against_the_machine(void **st
     } rows[] = {
         {"cloud4", "vms:\n  - partition: 4\n    contexts: [{program: a}]\n",
          "t.yaml:2: vms[0].partition = 4: cloud4 has partitions 0 to 3"},
+        {"cloud4", "vms:\n  - partition: 4000000000\n    contexts: [{program: a}]\n",
+         "t.yaml:2: vms[0].partition = 4000000000: cloud4 has partitions 0 to 3"},
         {"rocket", "vms:\n  - partition: 1\n    contexts: [{program: a}]\n",
          "t.yaml:2: vms[0].partition = 1: rocket has one partition, 0; choose a machine with partitions, such as cloud4"},
         {"cloud4", "vms:\n  - {name: a, partition: 1, contexts: [{program: a}]}\n  - {name: b, partition: 1, contexts: [{program: a}]}\n",

@@ -3566,13 +3566,19 @@ def check_blocks(records, profile):
     return n
 
 
+def example_of_tenants(name):
+    folder = os.path.join(os.path.dirname(os.path.abspath(options.tally)), "guest")
+    text = text_of("examples", name).replace("../build/guest", folder)
+    for part in ("bench/out", "bench/workloads"):
+        text = re.sub(rf"(\.\./)?{part}/", os.path.join(ROOT, part, ""), text)
+    return text, [path for path in re.findall(r"program: (\S+)", text) if not os.path.exists(path)]
+
+
 @guest
 def blocks_of_the_example_hold_the_truth():
-    folder = os.path.join(os.path.dirname(os.path.abspath(options.tally)), "guest")
-    with open(os.path.join(ROOT, "examples", "tenants.yaml"), encoding="utf-8") as file:
-        text = file.read().replace("../build/guest", folder)
-    if not os.path.exists(os.path.join(folder, "lang_go")):
-        return  # built without Go
+    text, missing = example_of_tenants("tenants-kernels.yaml")
+    if missing:
+        raise Skip(f"{missing[0]} is not built: no Go")
     for profile in ("SAFE", "LITERAL"):
         records = tenants(text.replace("profile: SAFE", f"profile: {profile}\nmax_cycles: 4M"))
         equal((records[0]["profile"], records[0]["monitor"]), (profile, "smpm"))
@@ -3582,6 +3588,20 @@ def blocks_of_the_example_hold_the_truth():
             few, some, many = (int(view.get(f"switch_{which}_cycles", 0)) for which in ("min", "median", "max"))
             if int(view["switches"]) > 1 and not 1000 < few <= some <= many:
                 raise AssertionError(f"switches of {view['name']} took {few}, {some}, {many} cycles")
+
+
+@guest
+def the_example_runs_well_known_programs_and_finds_the_truth():
+    text, missing = example_of_tenants("tenants.yaml")
+    if missing:
+        equal(all("/bench/out/" in path or path.endswith("lang_go") for path in missing), True, str(missing))
+        raise Skip(f"{missing[0]} is not built: make examples does that")
+    records = tenants(text.replace("profile: SAFE", "profile: SAFE\nmax_cycles: 30M"))
+    equal(sorted(view["name"] for view in views(records, "context")), ["bzip2", "chase", "go", "lua", "pipes", "reader", "sqlite", "strings"])
+    for view in views(records, "context"):
+        equal((view["name"], int(view["counts"]["instructions"]) > 10**5), (view["name"], True))
+    if check_blocks(records, "SAFE") < 300:
+        raise AssertionError("most counts are 0")
 
 
 @guest
@@ -3616,6 +3636,90 @@ def a_monitor_is_named_or_refused():
     equal([(row["hart.instret"] == row["instructions"], row["hart.instret error"]) for row in rows if row["view"] in ("device", "vm", "context")],
           [(True, "0")] * 3)
     equal({row["hart.instret"] for row in rows if row["view"] not in ("device", "vm", "context")}, {""})
+
+
+@guest
+def designs_attached_together_change_no_value_of_each_other():
+    every = ["--set", "hpc=timed", "--set", "smpm.profile=safe", "--set", "l2.counters=6"]
+    for design, own, least in (("rvhpm", [], 3), ("dhpc", ["--set", "hpc=timed"], 10)):
+        alone, beside = ([r for r in report("-P", design, *more, *program("pages", 100))[0] if r["type"] == "event"] for more in (own, every))
+        equal(alone, beside)
+        if len(alone) < least or any(r["error_vs_truth"] for r in alone):
+            raise AssertionError(f"{design}: {alone}")
+    text = "monitor: smpm\nvms:\n" + vm(context("spin", 50000, quantum=20000), context("pages", 50, name="p", quantum=20000)) + vm(context("pages", 20))
+    alone, beside = tenants(text), tenants(text, "--set", "hpc=timed", "--set", "l2.counters=6")
+    equal([r for r in alone if r["type"] == "block"], [r for r in beside if r["type"] == "block"])
+    equal(check_blocks(beside, "SAFE") > 100, True)
+
+
+@guest
+def each_mistake_of_tenants_has_a_sentence_with_file_line_key_and_remedy():
+    one, other = vm(context("exit", 0)), vm(context("exit", 0, name="b"), partition=0)
+
+    def machine(*lines):
+        path = tempfile.mkstemp(dir=scratch, suffix=".yaml")[1]
+        written(path, "name: m\nbase: cloud4\n" + "".join(f"{line}\n" for line in lines))
+        return f"machine: {path}\nmonitor: smpm\nvms:\n" + one
+
+    has_crypto = "no cryptography" not in run("open-records", "--key", "/nonexistent", "x")[2]
+    for text, words, status, *parts in (
+            # partitions that the machine does not have, or cannot have
+            ("vms:\n" + vm(context("exit", 0), partition=4), [], 2, "tenants.yaml:2: vms[0].partition = 4: cloud4 has partitions 0 to 3"),
+            ("vms:\n" + vm(context("exit", 0), partition=99), [], 2, "tenants.yaml:2: vms[0].partition = 99: cloud4 has partitions 0 to 3"),
+            ("machine: rocket\nvms:\n" + vm(context("exit", 0), partition=1), [], 2, "tenants.yaml:3: vms[0].partition = 1: rocket has one partition, 0; choose"),
+            (machine("partitions: 9"), [], 2, "tenants.yaml:1: ", ".yaml:3: partitions = 9: must be between 1 and 7"),
+            (machine("harts: 0"), [], 2, "tenants.yaml:1: ", ".yaml:3: harts = 0: must be between 1 and 8"),
+            ("vms:\n" + one, ["--set", "partitions=0"], 2, "partitions = 0: must be between 1 and 7"),
+            # windows, epochs and thresholds of the monitor
+            (machine("smpm:", "  ulc_period: 600"), [], 2, "tenants.yaml:1: ", ".yaml:4: smpm.ulc_period = 600: a counter of 9 bits would overflow", "set it to at most 511"),
+            (machine("smpm:", "  ulc_period: 400"), [], 2, ".yaml:4: smpm.ulc_period = 400: a frame takes 410 cycles on 1 lane; set it to at least 411"),
+            (machine("smpm:", "  ulc_ctrs: 64"), [], 2, ".yaml:4: with the smpm.ulc_period of cloud4, smpm.ulc_period = 511: a frame takes"),
+            (machine("smpm:", "  tb_period: 400M"), [], 2, ".yaml:4: smpm.tb_period = 400000000: a counter of 28 bits", "overflows; set it to at most"),
+            (machine("smpm:", "  ccu_thr: 268435455"), [], 2, ".yaml:4: smpm.ccu_thr = 268435455: a counter of 28 bits overflows before it is sent; set it"),
+            (machine("smpm:", "  shared_slot: 5"), [], 2, ".yaml:4: smpm.shared_slot = 5: a trigger and a flush", "set it to at least that, or to 0"),
+            (machine("smpm:", "  tb_timeout: 5"), [], 2, ".yaml:4: smpm.tb_timeout = 5: a flush takes up to", "set it to at least that, or to 0"),
+            (machine("smpm:", "  filters: 33"), [], 2, ".yaml:4: smpm.filters = 33: must be between 0 and 32"),
+            ("vms:\n" + one, ["--monitor", "smpm", "--set", "smpm.ulc_period=600"], 2, "tally: smpm.ulc_period = 600: a counter of 9 bits"),
+            # tenants that nobody knows, and names that two have
+            ("monitor: abacus\nvms:\n" + one, [], 2, "tenants.yaml:1: monitor = abacus: must be none or smpm"),
+            ("vms:\n" + vm(context("exit", 0, client="admin")), [], 2, "tenants.yaml:2: vms[0].contexts[0].client = admin: must be context, system, hypervisor or none"),
+            ("vms:\n" + vm(context("exit", 0), context("exit", 0)), [], 2, "tenants.yaml:2: vms[0].contexts[1].name = ", "another context of this VM has that name"),
+            ("vms:\n" + vm(context("exit", 0), name="a") + vm(context("exit", 0), name="a"), [], 2, "tenants.yaml:4: vms[1].name = a: the VM on line 2 has that name"),
+            ("vms:\n" + one * 33, [], 2, "tenants.yaml:1: vms: has 33, but a chip has at most 32"),
+            # two VMs on one partition need quanta
+            ("vms:\n" + one + other, [], 2, "tenants.yaml:2: vms[0].quantum: is missing, but vm2 (line 3) is on partition 0, too; give both a quantum"),
+            ("vms:\n" + vm(context("exit", 0), quantum=5000) + other, [], 2, "tenants.yaml:4: vms[1].quantum: is missing, but vm1 (line 2)"),
+            ("vms:\n" + vm(context("exit", 0), quantum=10), [], 2, "tenants.yaml:3: vms[0].quantum = 10: must be between 1000 and"),
+            ("vms:\n" + one + board(program="x", harts=1) + "    partition: 0\n", [], 2, "tenants.yaml:3: vms[1].partition = 0: a board has its partition alone"),
+            # programs that do not start
+            ("vms:\n  - contexts: [{program: ./none}]\n", [], 127, "tenants.yaml:2: ", "none: no such file; check the path"),
+            ("vms:\n  - contexts: [{program: /etc/passwd}]\n", [], 126, "tenants.yaml:2: /etc/passwd: not marked executable; chmod +x it"),
+            ("vms:\n  - contexts: [{program: /tmp}]\n", [], 126, "tenants.yaml:2: /tmp: not a program but a folder"),
+            ("vms:\n  - contexts: [{program: /bin/true}]\n", [], 2, "tenants.yaml:2: /bin/true: ", "tally runs 64-bit RISC-V and AArch64 programs"),
+            ("machine: a53\nvms:\n" + one, [], 2, "tenants.yaml:3: ", "RISC-V program, but machine a53 executes AArch64 programs; choose"),
+            ("machine: ooo\nvms:\n" + one, [], 2, "machine ooo has a detailed core"),
+            ("vms:\n" + vm(context("exit", 0, stdin="none.txt")), [], 127, "tenants.yaml:2: stdin of guest: ", "none.txt: No such file or directory"),
+            ("vms:\n" + vm(context("exit", 0, stdout="/nonexistent/out")), [], 127, "tenants.yaml:2: stdout of guest: /nonexistent/out: No such file"),
+            ("vms:\n" + vm(context("exit", 0), root="/nonexistent"), [], 127, "tenants.yaml:2: --root /nonexistent: No such file"),
+            # confidential VMs need cryptography
+            ("monitor: smpm\nvms:\n" + vm(context("exit", 0), confidential="on"), [], *((0,) if has_crypto else (2, "tenants.yaml:4: vms[0].confidential = on: this build",
+                                                                                           "install libssl-dev and configure with -Dcrypto=enabled"))),
+    ):
+        answer = tenants(text, *words, status=status)
+        contains(answer if status else "", *parts)
+        if status and (answer.count("\n"), answer.startswith("tally: ")) != (1, True):
+            raise AssertionError(f"not one sentence: {answer!r}")
+
+
+@guest
+def a_mistake_in_one_context_loses_no_output_of_another():
+    kept, new = (os.path.join(scratch, name) for name in ("kept.txt", "new.txt"))
+    written(kept, "precious\n" * 10)
+    both = [context("exit", 0, stdout="kept.txt"), context("exit", 0, name="n", stdout="new.txt")]
+    tenants("vms:\n" + vm(*both, "{program: ./none}"), status=127)
+    equal((text_of(kept), os.path.exists(new)), ("precious\n" * 10, False))
+    tenants("vms:\n" + vm(*both))
+    equal((text_of(kept), text_of(new)), ("", ""))
 
 
 @guest
@@ -3748,7 +3852,9 @@ def a_mailbox_answers_while_harts_run_and_stand():
     chip = Chip("monitor: smpm\nvms:\n" + vm(context("spin", 10**6, quantum=50000), context("pages", 50, name="p", quantum=50000)), "--oob-hold")
     try:
         equal(os.stat(chip.socket).st_mode & 0o777, 0o600)
-        chip.oob("id", "state", "latch", "idle", "read")
+        named = {row["metric"]: row["name"] for row in chip.oob("id", "state", "latch", "idle", "read") if row["command"] == "read"}
+        equal((named[0], all(re.fullmatch(r"[a-z][a-z0-9_.]+", name) for name in named.values())), ("hart.cycle", True))
+        contains(run("oob", chip.socket, "latch", "read=0")[1], "metric   0  hart.cycle ")
         # A client that goes within a message leaves nothing behind.
         for message in (b"", b"\1\0\0", b"\1\0\0\0\2\0\0\x80"):
             with socket.socket(socket.AF_UNIX) as client:

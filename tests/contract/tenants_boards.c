@@ -323,6 +323,62 @@ static void test_engines_agree_on_counts_and_reads(void **state) {
     tl_tenants_release(first.counts);
 }
 
+// ---- Requests and refusals (guest/bare/requests.c checks the rest).
+
+enum { N_SNAPSHOTS = 3, N_REFUSED = 5 };
+static struct {
+    tl_chip_monitor *monitor;
+    uint64_t instret[MAX_VMS][N_SNAPSHOTS]; // of the board when it asked
+    uint32_t n[MAX_VMS];
+} asked;
+
+static bool watch_store(tl_chip_monitor *m, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t value) {
+    asked.monitor = m;
+    if (offset == 8 && value == 1 && asked.n[client->vm] < N_SNAPSHOTS)
+        asked.instret[client->vm][asked.n[client->vm]++] = retired(client->partition);
+    return REAL->store(m, client, offset, size_bytes, value);
+}
+
+static uint64_t n_refused;
+static tl_status count_refused(const tl_chip_monitor *m, uint32_t vm, uint32_t context, tl_monitor_block *ret_block,
+                               tl_monitor_value *ret_values, tl_error *err) {
+    n_refused = REAL->n_refused(m);
+    return REAL->read(m, vm, context, ret_block, ret_values, err);
+}
+
+static void test_a_board_asks_for_snapshots_and_reads_its_audit(void **state) {
+    (void)state;
+    static const tl_engine engines[] = {TL_ENGINE_FASTEST, TL_ENGINE_INTERP, TL_ENGINE_STEP};
+    static outcome now;
+    for (uint32_t e = 0; e < TL_COUNT_OF(engines); e++) {
+        tl_chip_monitor_type type = *REAL;
+        type.store = watch_store;
+        type.read = count_refused;
+        memset(&asked, 0, sizeof asked);
+        begin_file("SAFE", "smpm");
+        add_board(0, "requests", "");
+        add_board(1, "spaces", ""); // a neighbor
+        add_board(3, "requests", "");
+        run(&type, NULL, engines[e], e == 0 ? &first : &now);
+        const outcome *o = e == 0 ? &first : &now;
+        assert_true(check_blocks(o->counts) > 200);
+        assert_true(n_refused == 2 * N_REFUSED);
+        for (uint32_t vm = 1; vm <= 3; vm += 2) {
+            expect_success(o->counts, vm);
+            assert_int_equal(o->log[vm][0], N_SNAPSHOTS);
+            // A multi-bit input keeps up to 31 units until a switch.
+            for (uint32_t i = 0; i < N_SNAPSHOTS; i++)
+                assert_true(o->log[vm][1 + i] + 31 >= asked.instret[vm][i] && o->log[vm][1 + i] > (i ? o->log[vm][i] : 1000));
+            if (e > 0)
+                expect_equal(&first, &now, vm);
+        }
+        expect_success(o->counts, 2);
+        if (e > 0)
+            tl_tenants_release(now.counts);
+    }
+    tl_tenants_release(first.counts);
+}
+
 // ---- A neighbor does not show, neither in counts nor in what a space reads and when.
 
 static void write_neighbor(const char *profile, uint32_t kind) {
@@ -398,11 +454,9 @@ static void test_literal_blocks_hold_the_truth_but_for_remainders(void **state) 
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_space_reads_the_truth_of_its_last_switch),
-    cmocka_unit_test(test_engines_agree_on_counts_and_reads),
-    cmocka_unit_test(test_neighbors_do_not_show),
-    cmocka_unit_test(test_spaces_without_a_context_share_the_last_one),
-    cmocka_unit_test(test_a_board_of_several_harts_is_one_context),
+    cmocka_unit_test(test_a_space_reads_the_truth_of_its_last_switch),       cmocka_unit_test(test_engines_agree_on_counts_and_reads),
+    cmocka_unit_test(test_a_board_asks_for_snapshots_and_reads_its_audit),   cmocka_unit_test(test_neighbors_do_not_show),
+    cmocka_unit_test(test_spaces_without_a_context_share_the_last_one),      cmocka_unit_test(test_a_board_of_several_harts_is_one_context),
     cmocka_unit_test(test_literal_blocks_hold_the_truth_but_for_remainders),
 };
 TL_TEST_MAIN(tests)

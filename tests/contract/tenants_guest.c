@@ -119,15 +119,16 @@ static tl_chip_monitor_type watched(void) {
 // ---- A monitor that counts nothing. Its switches take as long as those that were seen.
 
 static struct {
-    bool is_switching[N_PARTITIONS];
+    bool is_switching[N_PARTITIONS], flushes_caches;
     tl_monitor_switch last[N_PARTITIONS];
     uint32_t n_wrong; // switches that begin in another cycle
 } replay;
 
 static tl_status replay_create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_monitor **ret_monitor, tl_error *err) {
-    (void)plan, (void)arena, (void)err;
+    (void)arena, (void)err;
     *ret_monitor = (tl_chip_monitor *)(void *)&replay;
     memset(&replay, 0, sizeof replay);
+    replay.flushes_caches = plan->is_safe;
     return TL_OK;
 }
 static tl_status replay_start(tl_chip_monitor *m, uint32_t partition, uint32_t vm, uint32_t context, tl_error *err) {
@@ -165,6 +166,7 @@ static tl_status replay_reach(tl_chip_monitor *m, uint64_t cycle, tl_error *err)
             replay.is_switching[p] = false;
     return TL_OK;
 }
+static bool replay_flushes_caches(const tl_chip_monitor *m) { return (void)m, replay.flushes_caches; }
 static bool replay_is_switching(const tl_chip_monitor *m, uint32_t partition) { return (void)m, replay.is_switching[partition]; }
 static void replay_last_switch(const tl_chip_monitor *m, uint32_t partition, tl_monitor_switch *ret_switch) {
     (void)m;
@@ -192,6 +194,7 @@ static const tl_chip_monitor_type replayed = {
     .moved = replay_moved,
     .unseen = replay_unseen,
     .lag = replay_lag,
+    .flushes_caches = replay_flushes_caches,
     .is_switching = replay_is_switching,
     .last_switch = replay_last_switch,
     .completes = replay_completes,
@@ -541,6 +544,65 @@ static void test_a_neighbor_shows_in_literal_only(void **state) {
     assert_false(is_blind("LITERAL", NULL));
 }
 
+// ---- Caches at a change of the VM.
+
+typedef struct spied {
+    tl_tenants_counts *counts;
+    const uint64_t *cells; // of the first VM's context
+    uint64_t n_misses;     // of them: requests of the L2 to memory
+    uint64_t n_switches, longest_cycles, shortest_cycles;
+    uint64_t n_written; // lines, in switches of the first VM
+} spied;
+
+// A program shares its partition with another one. Neither ends.
+static spied spy_on(const char *victim, const char *flush) {
+    const char *const overrides[] = {flush, NULL};
+    spied s = {0};
+    begin_file("SAFE", 8000000);
+    add_vm(0, 300000);
+    add_context("kernel_sort", "\"100\"", 100000000);
+    add_vm(0, 300000);
+    add_context(victim, "\"1000\"", 100000000);
+    const tl_tenants_counts *c = s.counts = run(NULL, overrides);
+    for (uint32_t r = 0; r < c->n_rows; r++) {
+        const tl_tenants_row *row = &c->rows[r];
+        if (row->view.vm != 1)
+            continue;
+        if (row->view.kind == TL_TENANTS_SWITCHING) {
+            s.n_written = tl_tenants_sum(&c->units, row->cells, "mem", "write");
+        } else if (row->view.kind == TL_TENANTS_VM) {
+            s.longest_cycles = row->view.switch_max_cycles;
+            s.shortest_cycles = row->view.switch_min_cycles;
+        } else if (row->view.kind == TL_TENANTS_CONTEXT) {
+            s.n_switches = row->view.n_switches;
+            s.cells = row->cells;
+            s.n_misses = tl_tenants_sum(&c->units, row->cells, "l2", "readmiss");
+        }
+    }
+    return s;
+}
+
+// All counts of a program stay, whatever ran in between: it cannot tell victims apart (L6).
+// 512 KiB of L2 are 8192 lines, and the channel of cloud4 is busy for 10 cycles with each.
+static void test_emptied_caches_tell_nothing_of_the_vm_before(void **state) {
+    (void)state;
+    enum { FLUSH_CYCLES = 8192 * 10 };
+    const spied one = spy_on("kernel_automaton", "smpm.vm_switch_flush=on"), other = spy_on("kernel_chase", "smpm.vm_switch_flush=on");
+    const spied open_one = spy_on("kernel_automaton", "smpm.vm_switch_flush=off"),
+                open_other = spy_on("kernel_chase", "smpm.vm_switch_flush=off");
+    assert_true(one.n_switches >= 8 && one.n_written > 1000);
+    assert_true(one.n_switches == other.n_switches && one.n_written == other.n_written);
+    assert_memory_equal(one.cells, other.cells, one.counts->units.n_cells * sizeof *one.cells);
+    assert_true(one.shortest_cycles > FLUSH_CYCLES && other.shortest_cycles > FLUSH_CYCLES);
+    // Caches that stay full show the victim, and switches are short.
+    assert_true(open_one.n_misses != open_other.n_misses && open_one.n_misses < one.n_misses);
+    assert_true(open_one.n_written == 0 && open_one.longest_cycles < FLUSH_CYCLES);
+    tl_tenants_release(one.counts);
+    tl_tenants_release(other.counts);
+    tl_tenants_release(open_one.counts);
+    tl_tenants_release(open_other.counts);
+}
+
 // ---- Many contexts, and any contexts.
 
 static void test_two_to_thirty_two_contexts_have_their_own_blocks(void **state) {
@@ -733,6 +795,7 @@ int main(void) {
         cmocka_unit_test(test_the_period_of_triggers_changes_no_program),
         cmocka_unit_test(test_harts_that_run_on_are_caught),
         cmocka_unit_test(test_a_neighbor_shows_in_literal_only),
+        cmocka_unit_test(test_emptied_caches_tell_nothing_of_the_vm_before),
         cmocka_unit_test(test_two_to_thirty_two_contexts_have_their_own_blocks),
         cmocka_unit_test(test_parameters_of_the_hardware_keep_the_truth),
         cmocka_unit_test(test_any_tenants_find_the_truth_in_their_blocks),

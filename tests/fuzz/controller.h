@@ -69,6 +69,8 @@ static inline tl_smpm_configured fake_configure(void *device, uint32_t key, uint
     return TL_SMPM_CONFIGURED;
 }
 
+static inline const char *fake_name(void *device, uint32_t metric) { return (void)device, metric == 1 ? NULL : "a.metric"; }
+
 static inline void fill(uint64_t *words, tl_smpm_kind kind, uint32_t vm, uint32_t ctx) {
     unsigned number = number_of(kind, vm, ctx);
     tl_smpm_block_format(words, &(tl_smpm_shape){kind, vm, ctx, N_METRICS, tl_smpm_safe_parts(kind)});
@@ -95,7 +97,7 @@ static inline void begin(fake_device *d, tl_smpm_source *source, tl_smpm_mcu *mc
     }
     d->counts = (tl_smpm_counts){.now_cycles = 1, .n_metrics = N_METRICS, .n_blocks = 1 + VMS + VMS * CTXS, .n_partitions = VMS};
     d->coverage.bits[0] = 0xff;
-    *source = (tl_smpm_source){d, fake_read, fake_counts, fake_snapshot, fake_configure};
+    *source = (tl_smpm_source){d, fake_read, fake_counts, fake_snapshot, fake_configure, fake_name};
     tl_smpm_mcu_init(mcu, source, false, secret);
     static const tl_smpm_requester rows[] = {{.id = OWNER, .rights = TL_SMPM_RIGHT_GRANT, .vms = 1 << 0 | 1 << 1},
                                              {.id = OPERATOR, .rights = TL_SMPM_RIGHT_LATCH_VM | TL_SMPM_RIGHT_CONFIGURE, .vms = 1 << 0},

@@ -74,7 +74,8 @@ static void check(bench *b) {
     if (TL_SMPM_OOB_STATUS_OF(get(b, TL_SMPM_OOB_CMD)) == TL_SMPM_OOB_NONE)
         return; // CMD was written without exec, and the result of an earlier command is still there
     unsigned number = shown >> 32 & 0xffff;
-    uint32_t index = (uint32_t)shown, confidential = b->mcu.policy.confidential;
+    const uint64_t confidential = b->mcu.policy.confidential;
+    uint32_t index = (uint32_t)shown;
     require(number < 1 + VMS + VMS * CTXS && index < N_METRICS && index != 1 &&
             TL_SMPM_OOB_STATUS_OF(get(b, TL_SMPM_OOB_CMD)) == TL_SMPM_OOB_SUCCESS);
     if (number == 0) {

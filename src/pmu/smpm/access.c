@@ -42,7 +42,7 @@ const char *const tl_smpm_cause_names[TL_SMPM_N_CAUSES] = {
 
 void tl_smpm_policy_init(tl_smpm_policy *policy, bool is_literal) { *policy = (tl_smpm_policy){.hv_reads_vm = !is_literal}; }
 
-static bool has_vm(uint32_t set, uint32_t vm) { return vm < TL_SMPM_MAX_VMS && set >> vm & 1; }
+static bool has_vm(uint64_t set, uint32_t vm) { return vm < TL_SMPM_MAX_VMS && set >> vm & 1; }
 
 static bool belongs_to_a_vm(tl_smpm_object_kind kind) {
     return kind == TL_SMPM_OBJECT_CTX || kind == TL_SMPM_OBJECT_VM || kind == TL_SMPM_OBJECT_FILTERS || kind == TL_SMPM_OBJECT_KEYS ||

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TL_SMPM_MAX_VMS = 16 };
+enum { TL_SMPM_MAX_VMS = 64 }; // VMs 0 to 63: bits of a set
 #define TL_SMPM_NO_VM UINT32_MAX
 
 typedef enum tl_smpm_who {
@@ -62,9 +62,9 @@ typedef enum tl_smpm_decision {
 // Sets of VMs have bit v for VM v. A VM from TL_SMPM_MAX_VMS on is in no set.
 typedef struct tl_smpm_policy {
     bool hv_reads_vm;      // K4; never applies to confidential VMs
-    uint32_t confidential; // VMs that do not trust the hypervisor
-    uint32_t ctx_reads_vm; // VMs whose contexts may read the VM's block
-    uint32_t has_key;      // VMs with an open epoch
+    uint64_t confidential; // VMs that do not trust the hypervisor
+    uint64_t ctx_reads_vm; // VMs whose contexts may read the VM's block
+    uint64_t has_key;      // VMs with an open epoch
 } tl_smpm_policy;
 
 // hv_reads_vm is 0 in profile LITERAL and 1 in SAFE. All sets are empty.

@@ -19,6 +19,7 @@
 #include "pmu/smpm/oob.h"
 #include "pmu/smpm/service.h"
 #include "pmu/smpm/taps.h"
+#include "sealed/crypto.h"
 
 enum { N_COMMIT_PERIODS = 4, NO_HART = UINT32_MAX };
 
@@ -407,12 +408,23 @@ static tl_status add_service(tl_chip_monitor *m, tl_arena *arena, tl_error *err)
     return tl_smpm_service_new(&plan, arena, &m->service, err);
 }
 
+// Nobody outside of a confidential VM reads its blocks but through sealed records.
+static tl_status check_confidential(const tl_monitor_plan *plan, tl_error *err) {
+    const tl_crypto *unused;
+    for (uint32_t i = 0; i < plan->n_vms; i++)
+        if (plan->vms[i].is_confidential)
+            return tl_crypto_get(&unused, err);
+    return TL_OK;
+}
+
 static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_monitor **ret_monitor, tl_error *err) {
     tl_chip_monitor *m = tl_arena_alloc(arena, sizeof *m);
     if (!m)
         return no_memory(err);
     m->plan = *plan;
-    tl_status status = make_layout(m, err);
+    tl_status status = check_confidential(plan, err);
+    if (status == TL_OK)
+        status = make_layout(m, err);
     if (status == TL_OK)
         status = attach_taps(m, arena, err);
     if (status == TL_OK)
@@ -421,8 +433,11 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
         status = add_metrics(m, arena, err);
     if (status == TL_OK)
         status = make_list(m, arena, err);
-    const tl_smpm_plan of_model = {
-        .config = m->config, .layout = &m->layout, .n_blocks = 2 * plan->n_tenants, .host = {.ctx = m, .totals = totals}};
+    const tl_smpm_plan of_model = {.config = m->config,
+                                   .layout = &m->layout,
+                                   .n_blocks = 2 * plan->n_tenants,
+                                   .flush_cycles = tl_smpm_is_on(m->config.vm_switch_flush) ? plan->flush_cycles : 0,
+                                   .host = {.ctx = m, .totals = totals}};
     if (status == TL_OK)
         status = tl_smpm_new(&of_model, arena, &m->model, err);
     if (status == TL_OK)
@@ -514,6 +529,7 @@ static tl_status reach(tl_chip_monitor *m, uint64_t cycle, tl_error *err) {
 static void unseen(tl_chip_monitor *m, uint64_t until) { tl_smpm_unseen(m->model, until); }
 static uint64_t lag(const tl_chip_monitor *m) { return tl_smpm_lag(m->model); }
 
+static bool flushes_caches(const tl_chip_monitor *m) { return tl_smpm_is_on(m->config.vm_switch_flush); }
 static bool is_switching(const tl_chip_monitor *m, uint32_t partition) { return m->is_switching[partition]; }
 static void last_switch(const tl_chip_monitor *m, uint32_t partition, tl_monitor_switch *ret_switch) { *ret_switch = m->last[partition]; }
 
@@ -610,6 +626,8 @@ static const uint64_t *list_of(const tl_chip_monitor *m, uint32_t *ret_n_words) 
 tl_smpm_service *tl_smpm_chip_service(tl_chip_monitor *m) { return m->service; }
 
 static uint64_t window_bytes(const tl_chip_monitor *m) { return tl_smpm_service_bytes(m->service); }
+static uint64_t requests_at(const tl_chip_monitor *m) { return (void)m, 0; }
+static uint64_t audit_at(const tl_chip_monitor *m) { return tl_smpm_service_page(m->service, TL_SMPM_PAGE_AUDIT); }
 static void present(tl_chip_monitor *m, uint64_t cycle) { tl_smpm_run(m->model, cycle); }
 static bool load(tl_chip_monitor *m, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value) {
     return tl_smpm_service_load(m->service, client, offset, size_bytes, ret_value);
@@ -636,6 +654,7 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .moved = moved,
     .unseen = unseen,
     .lag = lag,
+    .flushes_caches = flushes_caches,
     .is_switching = is_switching,
     .last_switch = last_switch,
     .completes = completes,
@@ -647,6 +666,8 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .words = words_of,
     .list = list_of,
     .window_bytes = window_bytes,
+    .requests_at = requests_at,
+    .audit_at = audit_at,
     .present = present,
     .load = load,
     .store = store,

@@ -40,7 +40,7 @@ tl_status tl_smpm_copier_answer(tl_smpm_copier *copier, const tl_smpm_identity *
     }
     if (status != TL_OK)
         return status; // no hello: the open session goes on
-    mcu->policy.has_key |= 1u << copier->vm;
+    mcu->policy.has_key |= UINT64_C(1) << copier->vm;
     copier->is_stopped = false;
     copier->turn = 0;
     copier->next_cycle = now_cycles + copier->interval_cycles;
@@ -49,7 +49,7 @@ tl_status tl_smpm_copier_answer(tl_smpm_copier *copier, const tl_smpm_identity *
 
 void tl_smpm_copier_stop(tl_smpm_copier *copier) {
     tl_sealed_device_close(copier->device, copier->vm);
-    copier->mcu->policy.has_key &= ~(1u << copier->vm);
+    copier->mcu->policy.has_key &= ~(UINT64_C(1) << copier->vm);
     copier->is_stopped = true;
 }
 

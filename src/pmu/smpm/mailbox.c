@@ -269,6 +269,21 @@ static tl_smpm_oob_status status(tl_smpm_mailbox *mailbox, const tl_smpm_counts 
     return TL_SMPM_OOB_SUCCESS;
 }
 
+static tl_smpm_oob_status tell_name(tl_smpm_mailbox *mailbox, const tl_smpm_counts *counts) {
+    const tl_smpm_source *source = mailbox->mcu->source;
+    const uint32_t index = mailbox->cmd >> 8 & 0xffff, first = mailbox->data_in;
+    uint8_t bytes[(TL_SMPM_NAME_BYTES + 7) / 8 * 8] = {0};
+    if (index >= counts->n_metrics || first >= sizeof bytes / 8)
+        return TL_SMPM_OOB_BAD_ARG;
+    const char *name = source->name ? source->name(source->device, index) : NULL;
+    if (!name)
+        return TL_SMPM_OOB_UNAVAILABLE;
+    memcpy(bytes, name, strnlen(name, TL_SMPM_NAME_BYTES - 1));
+    mailbox->data_out = tl_get_u32(bytes + 8 * first);
+    mailbox->ext_out = tl_get_u32(bytes + 8 * first + 4);
+    return TL_SMPM_OOB_SUCCESS;
+}
+
 static tl_smpm_oob_status configure(tl_smpm_mailbox *mailbox, const tl_smpm_counts *counts) {
     const tl_smpm_source *source = mailbox->mcu->source;
     const tl_smpm_object object = {TL_SMPM_OBJECT_REGISTERS, TL_SMPM_NO_VM, TL_SMPM_NO_CTX};
@@ -295,6 +310,7 @@ static tl_smpm_oob_status execute(tl_smpm_mailbox *mailbox) {
     case TL_SMPM_OOB_READ64: return read64(mailbox, &counts);
     case TL_SMPM_OOB_IDLE: return idle(mailbox, &counts);
     case TL_SMPM_OOB_STATUS: return status(mailbox, &counts);
+    case TL_SMPM_OOB_NAME: return tell_name(mailbox, &counts);
     case TL_SMPM_OOB_BEGIN: return authenticate(mailbox, counts.now_cycles);
     case TL_SMPM_OOB_CONFIG: return configure(mailbox, &counts);
     default: return TL_SMPM_OOB_BAD_OPCODE;

@@ -31,7 +31,7 @@ static void each_line(tl_smpm *m, uint32_t partition, bool line, bool transfers,
         tl_smpm_collector *c = &m->core->ccus[ccu];
         tl_smpm_ccu_line_set(m, ccu, line);
         c->transfers = transfers;
-        c->is_paused = is_paused;
+        c->is_paused = is_paused || (m->is_safe && partition == m->layout.n_partitions);
         if (m->windows)
             tl_smpm_fast_line(m, ccu, cycle);
     }
@@ -50,6 +50,8 @@ static void want(tl_smpm *m, uint32_t partition, bool is_switch) {
         m->core->draining |= 1u << ccu;
     }
 }
+
+static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static tl_smpm_channel *channel_of(tl_smpm *m, uint32_t partition) { return &m->core->channels[m->layout.partitions[partition].channel]; }
 
@@ -127,6 +129,13 @@ static void clear(tl_smpm *m, uint32_t partition) { // CS9
         for (uint32_t line = 0; m->ulcs && line < m->layout.ccus[ccu].n_ulcs; line++)
             tl_smpm_ulc_clear(m, m->layout.ccus[ccu].ulcs[line]);
     }
+}
+
+// The channel still points to the outgoing VM. Emptied caches take a constant time, because what
+// they held would else show to the newcomer.
+static uint64_t cycles_of_cs8(const tl_smpm *m, uint32_t partition) {
+    const uint32_t to = m->core->managers[partition].incoming.vm, from = m->core->channels[m->layout.partitions[partition].channel].vm;
+    return (uint64_t)m->config.save_cycles + m->config.load_cycles + (to != from && to != TL_SMPM_NO_VM ? m->plan.flush_cycles : 0);
 }
 
 // Performs a step. false: it polls, and the same step is due again after manager_cycles.
@@ -267,9 +276,7 @@ void tl_smpm_manager_step(tl_smpm *m, uint32_t partition) {
     if (!perform(m, partition, step))
         return;
     if (step == 8 && !tl_smpm_mutates(m, (tl_smpm_mutation)8))
-        g->at = m->core->now + (m->config.save_cycles + m->config.load_cycles > m->config.manager_cycles
-                                    ? m->config.save_cycles + m->config.load_cycles
-                                    : m->config.manager_cycles);
+        g->at = m->core->now + larger(cycles_of_cs8(m, partition), m->config.manager_cycles);
     g->substep = ISSUES;
     g->step = next_step(m, step);
     if (g->step != TL_SMPM_IDLE)
@@ -345,8 +352,8 @@ uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition) {
         at = c->busy_end > at ? c->busy_end : at;
     for (uint32_t step = g->step; step != 12 && step != TL_SMPM_CS13 && step != TL_SMPM_IDLE; step = next_step(m, step)) {
         n_steps++;
-        if (step == 8 && m->config.save_cycles + m->config.load_cycles > m->config.manager_cycles)
-            work = m->config.save_cycles + m->config.load_cycles - m->config.manager_cycles;
+        if (step == 8)
+            work = larger(cycles_of_cs8(m, partition), m->config.manager_cycles) - m->config.manager_cycles;
     }
     return at + n_steps * m->config.manager_cycles + work;
 }

@@ -51,6 +51,8 @@ typedef struct tl_smpm_source {
     // Asks for trigger, flush and commit. False: a switch runs.
     bool (*snapshot)(void *device, uint32_t vm);
     tl_smpm_configured (*configure)(void *device, uint32_t key, uint32_t value);
+    // Name of a metric; NULL: nothing counts it. The member may be NULL, too.
+    const char *(*name)(void *device, uint32_t metric);
 } tl_smpm_source;
 
 typedef enum tl_smpm_right {
@@ -62,7 +64,7 @@ typedef enum tl_smpm_right {
 typedef struct tl_smpm_requester {
     uint32_t id; // not 0
     uint32_t rights;
-    uint32_t vms; // set
+    uint64_t vms; // set
     uint8_t key[TL_SMPM_KEY_BYTES];
     uint64_t last_seq;
 } tl_smpm_requester;

@@ -134,6 +134,7 @@ typedef struct tl_smpm_plan {
     tl_smpm_config config;        // resolved, shared_slot included
     const tl_smpm_layout *layout; // copied
     uint32_t n_blocks;            // capacity: VM and context blocks that exist at once
+    uint32_t flush_cycles;        // CS8 takes so much longer if the VM changes
     bool is_reference;
     // never_switches promises that nobody calls tl_smpm_switch_to, which then refuses. LITERAL may
     // skip windows, too.

@@ -113,6 +113,14 @@ static tl_smpm_configured configure(void *device, uint32_t key, uint32_t value) 
     }
 }
 
+static const char *name_of(void *device, uint32_t metric) {
+    const tl_smpm_service *s = device;
+    for (uint32_t at = TL_SMPM_HEADER_WORDS; at < s->plan.n_list_words; at += TL_SMPM_ROW_WORDS)
+        if (le64toh(s->plan.list[at + TL_SMPM_ROW_WORDS - 1]) >> 32 == metric)
+            return (const char *)&s->plan.list[at];
+    return NULL;
+}
+
 //  ---- building
 
 static tl_smpm_identity identity_of(const tl_monitor_client *client) {
@@ -131,8 +139,6 @@ static uint64_t grant(tl_smpm_service *s, const uint8_t *key, const tl_smpm_iden
     uint32_t handle = 0;
     tl_smpm_request request = {
         .op = TL_SMPM_OP_GRANT, .requester = DRIVER, .vm = to->vm, .ctx = to->ctx, .seq = ++s->driver_seq, .lease = UINT64_MAX};
-    if (to->vm >= TL_SMPM_MAX_VMS)
-        return 0; // beyond the table of the firmware; blocks stay readable
     memset(request.mask, 0xff, sizeof request.mask);
     tl_smpm_request_write(&request, key, bytes);
     return tl_smpm_mcu_request(&s->mcu, &sender, bytes, sizeof bytes, &handle) == TL_SMPM_REPLY_OK ? handle : 0;
@@ -141,7 +147,8 @@ static uint64_t grant(tl_smpm_service *s, const uint8_t *key, const tl_smpm_iden
 static void add_client(tl_smpm_service *s, const uint8_t *key, const tl_monitor_client *who) {
     client_state *c = &s->clients[s->n_clients++];
     *c = (client_state){.who = *who, .window = {.mcu = &s->mcu, .client = identity_of(who)}};
-    c->window.handle = grant(s, key, &c->window.client);
+    if (s->n_clients <= TL_SMPM_MAX_CAPS)
+        c->window.handle = grant(s, key, &c->window.client);
 }
 
 // Runs repeat, so keys and challenges of the chip follow from constants.
@@ -155,10 +162,10 @@ static void derive(const char *label, uint8_t ret_key[TL_SMPM_KEY_BYTES]) {
 
 static void begin_firmware(tl_smpm_service *s) {
     uint8_t secret[TL_SMPM_KEY_BYTES];
-    tl_smpm_requester driver = {.id = DRIVER, .rights = TL_SMPM_RIGHT_GRANT, .vms = UINT32_MAX},
+    tl_smpm_requester driver = {.id = DRIVER, .rights = TL_SMPM_RIGHT_GRANT, .vms = UINT64_MAX},
                       operator_ = {.id = TL_SMPM_OPERATOR,
                                    .rights = TL_SMPM_RIGHT_GRANT | TL_SMPM_RIGHT_LATCH_VM | TL_SMPM_RIGHT_CONFIGURE,
-                                   .vms = UINT32_MAX};
+                                   .vms = UINT64_MAX};
     derive("secret of the controller", secret);
     derive("key of the driver", driver.key);
     tl_smpm_mcu_init(&s->mcu, &s->source, s->plan.config->profile == TL_SMPM_LITERAL, secret);
@@ -172,7 +179,7 @@ static void begin_firmware(tl_smpm_service *s) {
     }
     for (uint32_t i = 0; i < s->plan.chip->n_vms; i++) {
         const tl_monitor_vm *vm = &s->plan.chip->vms[i];
-        const uint32_t bit = vm->vm < TL_SMPM_MAX_VMS ? 1u << vm->vm : 0;
+        const uint64_t bit = UINT64_C(1) << vm->vm;
         s->mcu.policy.confidential |= vm->is_confidential ? bit : 0;
         s->mcu.policy.ctx_reads_vm |= vm->contexts_read_vm ? bit : 0;
     }
@@ -192,7 +199,7 @@ tl_status tl_smpm_service_new(const tl_smpm_service_plan *plan, tl_arena *arena,
     if (!s)
         return tl_fail(err, TL_ENOMEM, "no memory for the controller of the chip");
     s->plan = *plan;
-    s->source = (tl_smpm_source){s, read_block, get_counts, take_snapshot, configure};
+    s->source = (tl_smpm_source){s, read_block, get_counts, take_snapshot, configure, name_of};
     while (tl_smpm_block_words(plan->model, s->n_blocks, &n_words)) {
         most = n_words > most ? n_words : most;
         s->n_blocks++;
@@ -200,6 +207,10 @@ tl_status tl_smpm_service_new(const tl_smpm_service_plan *plan, tl_arena *arena,
     if (most > TL_SMPM_STRIDE_BYTES / 8 || plan->n_list_words > (TL_SMPM_BLOCKS_AT - TL_SMPM_LIST_AT) / 8)
         return tl_fail(err, TL_EINVAL, "smpm.ulc_ctrs = %u: blocks of %u words exceed the window of clients; lower it",
                        plan->config->ulc_ctrs, most);
+    for (uint32_t i = 0; i < plan->chip->n_vms; i++) // a VM in no set would not be confidential
+        if (plan->chip->vms[i].vm >= TL_SMPM_MAX_VMS)
+            return tl_fail(err, TL_EINVAL, "VM %u: the controller of the chip tells VMs 1 to %d apart; run fewer", plan->chip->vms[i].vm,
+                           TL_SMPM_MAX_VMS - 1);
     s->copy = tl_arena_alloc(arena, TL_SMPM_MAX_BLOCK_WORDS * sizeof *s->copy);
     s->clients = tl_arena_alloc(arena, (plan->chip->n_tenants + plan->chip->n_vms + 1) * sizeof *s->clients);
     if (!s->copy || !s->clients)

@@ -73,7 +73,9 @@ typedef struct tl_smpm_window { // fast: one ULC, its windows and the frame that
 typedef struct tl_smpm_collector {
     bool line;      // enable, to all ULCs of the CCU
     bool transfers; // LITERAL: the second broadcast line
-    bool is_paused; // THR does not fire: from CS2 to CS12
+    // THR does not fire: from CS2 to CS12. In SAFE it never does in a shared CCU, because the
+    // traffic of one tenant would trigger a drain that all of them see.
+    bool is_paused;
     bool is_draining, drain_is_flush;
     bool wants_plain, wants_switch, wants_flush;
     uint8_t active; // bank

@@ -60,8 +60,8 @@ static void test_every_cell_with_every_operation_and_policy(void **state) {
                 tl_smpm_policy policy;
                 tl_smpm_policy_init(&policy, false);
                 policy.hv_reads_vm = hv_reads;
-                policy.ctx_reads_vm = granted ? 1u << VM : ~(1u << VM);
-                policy.has_key = has_key ? 1u << VM : ~(1u << VM);
+                policy.ctx_reads_vm = granted ? 1u << VM : ~(UINT64_C(1) << VM);
+                policy.has_key = has_key ? 1u << VM : ~(UINT64_C(1) << VM);
                 policy.confidential = column == 4 ? 1u << VM : 0;
                 tl_smpm_object object = {table[row].kind, VM, is_own ? CTX : CTX + 1};
                 if (table[row].kind == TL_SMPM_OBJECT_AUDIT && asks_hv_log)
@@ -85,10 +85,10 @@ static void test_every_cell_with_every_operation_and_policy(void **state) {
 // The column "other guest" for contexts, and for objects of no VM.
 static void test_context_of_another_vm_gets_nothing(void **state) {
     (void)state;
-    tl_smpm_policy policy = {.hv_reads_vm = true, .ctx_reads_vm = ~0u, .has_key = ~0u};
+    tl_smpm_policy policy = {.hv_reads_vm = true, .ctx_reads_vm = UINT64_MAX, .has_key = UINT64_MAX};
     for (unsigned kind = 0; kind < TL_SMPM_N_OBJECTS; kind++)
         for (tl_smpm_operation operation = TL_SMPM_READ; operation < TL_SMPM_N_OPERATIONS; operation++)
-            for (uint32_t vm = 0; vm < 40; vm++) {
+            for (uint32_t vm = 0; vm < TL_SMPM_MAX_VMS + 8; vm++) {
                 const tl_smpm_object object = {(tl_smpm_object_kind)kind, VM, CTX};
                 const tl_smpm_identity guest = {TL_SMPM_GUEST_CTX, vm, CTX}, engine = {TL_SMPM_COPY_ENGINE, vm, TL_SMPM_NO_CTX};
                 if (vm == VM)
@@ -116,15 +116,15 @@ static void test_profiles_differ_in_what_the_hypervisor_reads(void **state) {
 
 static void test_numbers_out_of_range_fault(void **state) {
     (void)state;
-    const tl_smpm_policy policy = {true, ~0u, ~0u, ~0u};
+    const tl_smpm_policy policy = {true, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     tl_smpm_object object = {(tl_smpm_object_kind)TL_SMPM_N_OBJECTS, VM, CTX};
     assert_int_equal(tl_smpm_decide(&policy, &identities[5], TL_SMPM_READ, &object), TL_SMPM_FAULT);
     object.kind = TL_SMPM_OBJECT_CTX;
     assert_int_equal(tl_smpm_decide(&policy, &identities[5], TL_SMPM_N_OPERATIONS, &object), TL_SMPM_FAULT);
-    const tl_smpm_identity nobody = {TL_SMPM_N_WHOS, VM, CTX}, far = {TL_SMPM_GUEST_CTX, 32 + VM, CTX},
+    const tl_smpm_identity nobody = {TL_SMPM_N_WHOS, VM, CTX}, far = {TL_SMPM_GUEST_CTX, TL_SMPM_MAX_VMS + VM, CTX},
                            none = {TL_SMPM_GUEST_CTX, VM, TL_SMPM_NO_CTX};
     assert_int_equal(tl_smpm_decide(&policy, &nobody, TL_SMPM_READ, &object), TL_SMPM_FAULT);
-    object.vm = 32 + VM;
+    object.vm = TL_SMPM_MAX_VMS + VM;
     assert_int_equal(tl_smpm_decide(&policy, &far, TL_SMPM_READ, &object), TL_SMPM_FAULT);
     const tl_smpm_identity engine = {TL_SMPM_COPY_ENGINE, TL_SMPM_MAX_VMS, TL_SMPM_NO_CTX};
     object.vm = TL_SMPM_MAX_VMS; // the first that is in no set

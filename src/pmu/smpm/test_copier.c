@@ -193,7 +193,7 @@ static void test_stopped_copier_is_silent(void **state) {
     assert_int_equal(open_session(&its_system, 0), TL_OK);
     mcu.policy.has_key = 0; // the key slot is switched away
     assert_silent();
-    mcu.policy.has_key = ~0u; // only a new session starts it again
+    mcu.policy.has_key = UINT64_MAX; // only a new session starts it again
     assert_silent();
     assert_int_equal(mcu.audit.n_of_subject[TL_SMPM_AUDIT_CONTROLLER], 1);
 }

@@ -112,8 +112,15 @@ static inline void fake_init(fake_device *d) {
     d->coverage.bits[0] = 0xff;
 }
 
+// Metric 3 has no name, and metric 5 the longest.
+static inline const char *fake_name(void *device, uint32_t metric) {
+    static const char *const names[] = {"a", "hart.instret", "eight888", NULL, "nine99999", "123456789_123456789_123456789_123456789_123"};
+    (void)device;
+    return metric < 6 ? names[metric] : NULL;
+}
+
 static inline void fake_source(fake_device *d, tl_smpm_source *ret_source) {
-    *ret_source = (tl_smpm_source){d, fake_read, fake_counts, fake_snapshot, fake_configure};
+    *ret_source = (tl_smpm_source){d, fake_read, fake_counts, fake_snapshot, fake_configure, fake_name};
 }
 
 static inline void key_of(uint32_t requester, uint8_t ret_key[TL_SMPM_KEY_BYTES]) {

@@ -57,6 +57,7 @@ static void open_side(side *s, bool is_reference, bool sees_frames, bool sees_re
     s->r.plan.host = (tl_smpm_host){.ctx = s, .totals = totals_in_time, .inputs = inputs_of};
     s->r.plan.n_blocks = 24;
     s->r.plan.is_reference = is_reference;
+    s->r.plan.flush_cycles = (uint32_t)(s->r.seed % 5) * 70;
     s->r.plan.never_switches = s->r.seed % 3 == 0;
     s->r.plan.observer = (tl_smpm_observer){
         .ctx = s, .frame = sees_frames ? see_frame : NULL, .record = sees_records ? see_record : NULL, .commit = see_commit};

@@ -82,6 +82,46 @@ static void test_f02_a_long_epoch_saturates_with_ovf_and_thr_prevents_it(void **
         }
 }
 
+// Without observers the fast model adds a drain as one lump. Each signal is active in each cycle.
+// 8000 cycles therefore exceed 12 bits; 3000 do not, and leave the flags alone.
+static void test_f02_a_drain_in_one_lump_carries_ovf_to_each_block(void **state) {
+    (void)state;
+    enum { PERIOD = 8000, MOST = 4095 };
+    for (uint32_t is_long = 0; is_long < 2; is_long++) {
+        uint64_t seen_counts[2][4];
+        uint32_t seen_flags[2][4];
+        for (uint32_t is_reference = 0; is_reference < 2; is_reference++) {
+            setting s = {.r.inputs = always};
+            uint32_t n_lumps = 0;
+            s.r.config = rig_config(TL_SMPM_SAFE, 8, 9, 100, 1);
+            s.r.config.ccu_bits = 12;
+            s.r.config.tb_period = is_long ? PERIOD : 3000;
+            rig_layout(&s.r, 2, 1);
+            s.r.plan.is_reference = is_reference;
+            rig_open(&s.r);
+            tl_smpm *m = s.r.model;
+            start_two_vms(m);
+            for (uint32_t i = 0; i < 4 * PERIOD; i++) {
+                tl_smpm_run(m, i + 1);
+                n_lumps += m->core->lump_due != TL_SMPM_NEVER;
+            }
+            assert_int_equal(n_lumps > 0, !is_reference); // the path in question ran
+            const uint64_t counts[4] = {word_of(m, 1, 1, TL_SMPM_CTR, 0), word_of(m, 2, TL_SMPM_NO_CTX, TL_SMPM_CTR, 7),
+                                        vm0_word(m, TL_SMPM_CTR, 0), device_word(m, 3)};
+            const uint32_t flags[4] = {flags_of(m, 1, 1), flags_of(m, 2, TL_SMPM_NO_CTX), flags_of(m, 1, 2), 0};
+            memcpy(seen_counts[is_reference], counts, sizeof counts);
+            memcpy(seen_flags[is_reference], flags, sizeof flags);
+            rig_close(&s.r);
+        }
+        assert_memory_equal(seen_counts[0], seen_counts[1], sizeof seen_counts[0]);
+        assert_memory_equal(seen_flags[0], seen_flags[1], sizeof seen_flags[0]);
+        assert_int_equal(seen_flags[0][0], is_long ? TL_SMPM_OVF | TL_SMPM_SATURATED : 0);
+        assert_int_equal(seen_flags[0][1], seen_flags[0][0]);
+        assert_int_equal(seen_flags[0][2], 0); // it never ran
+        assert_true(is_long ? seen_counts[0][0] == 3 * MOST : seen_counts[0][0] % 100 == 0 && seen_counts[0][0] > 20000);
+    }
+}
+
 static void test_f03_a_window_shorter_than_a_frame_is_refused(void **state) {
     (void)state;
     setting s = {0};
@@ -499,6 +539,7 @@ static void test_f23_a_restored_checkpoint_continues_identically(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_f02_a_long_epoch_saturates_with_ovf_and_thr_prevents_it),
+    cmocka_unit_test(test_f02_a_drain_in_one_lump_carries_ovf_to_each_block),
     cmocka_unit_test(test_f03_a_window_shorter_than_a_frame_is_refused),
     cmocka_unit_test(test_f04_the_next_pulse_carries_what_a_lost_one_left),
     cmocka_unit_test(test_f05_a_mute_ccu_makes_the_block_lossy_and_the_next_context_clean),

@@ -55,13 +55,14 @@ static void inputs(rig *r, uint32_t ulc, uint64_t cycle, tl_smpm_inputs *ret_inp
         random_inputs(is_own ? r : other, RIG_MAX_ULCS, cycle, ret_inputs);
 }
 
-static uint64_t seen_by_partition_0(tl_smpm_profile profile, uint64_t other_seed, uint64_t n_cycles) {
+static uint64_t seen_by_partition_0(tl_smpm_profile profile, uint32_t thr, uint64_t other_seed, uint64_t n_cycles) {
     trial *t = calloc(1, sizeof *t);
     view v = {.t = t, .other_seed = other_seed, .other.seed = other_seed};
     t->n_partitions = 2;
     t->n_units = 2;
     t->n_shared = 10; // filters of both partitions
     t->has_no_provenance = true;
+    t->r.config.ccu_thr = thr;
     trial_open(t, profile, 77, 0);
     tl_smpm *m = t->r.model;
     v.other.config = t->r.config;
@@ -104,14 +105,26 @@ static uint64_t seen_by_partition_0(tl_smpm_profile profile, uint64_t other_seed
 
 static void test_safe_shows_nothing_of_other_tenants(void **state) {
     (void)state;
-    uint64_t idle = seen_by_partition_0(TL_SMPM_SAFE, 0, 40000);
+    uint64_t idle = seen_by_partition_0(TL_SMPM_SAFE, 0, 0, 40000);
     for (uint64_t other = 1; other < 3; other++)
-        assert_true(seen_by_partition_0(TL_SMPM_SAFE, other, 40000) == idle);
+        assert_true(seen_by_partition_0(TL_SMPM_SAFE, 0, other, 40000) == idle);
 }
 
 static void test_literal_shows_other_tenants(void **state) {
     (void)state;
-    assert_true(seen_by_partition_0(TL_SMPM_LITERAL, 0, 150000) != seen_by_partition_0(TL_SMPM_LITERAL, 2, 150000));
+    assert_true(seen_by_partition_0(TL_SMPM_LITERAL, 0, 0, 150000) != seen_by_partition_0(TL_SMPM_LITERAL, 0, 2, 150000));
+}
+
+// Counters of tenants reach the threshold many times. Those of shared units would reach it sooner
+// with a busy neighbor.
+static void test_a_threshold_shows_nothing_of_other_tenants(void **state) {
+    (void)state;
+    enum { THR = 60 };
+    const uint64_t idle = seen_by_partition_0(TL_SMPM_SAFE, THR, 0, 40000);
+    // One's own counters trigger.
+    assert_true(idle != seen_by_partition_0(TL_SMPM_SAFE, 0, 0, 40000));
+    for (uint64_t other = 1; other < 3; other++)
+        assert_true(seen_by_partition_0(TL_SMPM_SAFE, THR, other, 40000) == idle);
 }
 
 // ---- Flushes of shared units around a periodic pulse.
@@ -225,5 +238,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_flush_before_a_pulse_delays_no_other_tenant),
     cmocka_unit_test(test_safe_shows_nothing_of_other_tenants),
     cmocka_unit_test(test_literal_shows_other_tenants),
+    cmocka_unit_test(test_a_threshold_shows_nothing_of_other_tenants),
 };
 TL_TEST_MAIN(tests)

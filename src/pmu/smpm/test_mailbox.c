@@ -197,7 +197,7 @@ static void test_latch_is_stale_after_a_change_of_partitions(void **state) {
 static void test_unknown_opcodes_and_scopes(void **state) {
     (void)state;
     static const uint8_t known[] = {TL_SMPM_OOB_ID,     TL_SMPM_OOB_LATCH, TL_SMPM_OOB_READ64, TL_SMPM_OOB_IDLE,
-                                    TL_SMPM_OOB_STATUS, TL_SMPM_OOB_BEGIN, TL_SMPM_OOB_CONFIG};
+                                    TL_SMPM_OOB_STATUS, TL_SMPM_OOB_NAME,  TL_SMPM_OOB_BEGIN,  TL_SMPM_OOB_CONFIG};
     for (unsigned opcode = 0; opcode < 256; opcode++)
         if (!memchr(known, (int)opcode, sizeof known))
             // Opcode 06 READVM is among them (K5).
@@ -391,6 +391,25 @@ static void test_coverage_of_the_device_block_cannot_be_reduced(void **state) {
     assert_int_equal(last_cause(), TL_SMPM_CAUSE_RIGHT);
 }
 
+static void test_names_come_in_parts_of_eight_bytes(void **state) {
+    (void)state;
+    static const uint32_t known[] = {0, 1, 2, 4, 5};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char name[49] = "";
+        for (uint32_t part = 0; part < 6; part++) {
+            assert_int_equal(plain(TL_SMPM_OOB_NAME, known[i], part), TL_SMPM_OOB_SUCCESS);
+            for (uint32_t k = 0; k < 8; k++)
+                name[8 * part + k] = (char)(get(k < 4 ? TL_SMPM_OOB_DATA_OUT : TL_SMPM_OOB_EXT_OUT) >> 8 * (k % 4));
+        }
+        assert_string_equal(name, fake_name(NULL, known[i]));
+    }
+    assert_int_equal(plain(TL_SMPM_OOB_NAME, 3, 0), TL_SMPM_OOB_UNAVAILABLE);
+    assert_int_equal(plain(TL_SMPM_OOB_NAME, 1, 6), TL_SMPM_OOB_BAD_ARG);
+    assert_int_equal(plain(TL_SMPM_OOB_NAME, N_METRICS, 0), TL_SMPM_OOB_BAD_ARG);
+    source.name = NULL;
+    assert_int_equal(plain(TL_SMPM_OOB_NAME, 1, 0), TL_SMPM_OOB_UNAVAILABLE);
+}
+
 // T-OOB-1: all opcodes, allowed and refused, while the allocator aborts. The source is memory only:
 // no driver, hart or guest is there at all.
 static void test_no_command_allocates(void **state) {
@@ -553,6 +572,7 @@ static const struct CMUnitTest tests[] = {
     TEST(test_registers_are_where_the_map_says),
     TEST(test_vm_latch_needs_codes_and_rights),
     TEST(test_confidential_vms_are_never_latched),
+    TEST(test_names_come_in_parts_of_eight_bytes),
     TEST(test_wrong_proof_opens_nothing),
     TEST(test_challenges_differ_and_proofs_cannot_be_replayed),
     TEST(test_code_is_of_one_command_once),

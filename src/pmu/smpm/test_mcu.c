@@ -365,7 +365,7 @@ static void test_old_numbers_are_replays_even_if_unused(void **state) {
 static void test_requester_is_bound_to_its_vms_and_rights(void **state) {
     (void)state;
     uint32_t handle = 55, ignored;
-    const uint32_t vms[] = {0, 3, TL_SMPM_MAX_VMS, 32 + 1, UINT32_MAX};
+    const uint32_t vms[] = {0, 3, TL_SMPM_MAX_VMS, 64 + 1, UINT32_MAX};
     for (size_t i = 0; i < 5; i++) {
         tl_smpm_request request = grant_of(vms[i], 0);
         assert_int_equal(ask(&request, &handle), TL_SMPM_REPLY_DENIED);

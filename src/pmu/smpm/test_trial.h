@@ -439,7 +439,8 @@ static inline void trial_open(trial *t, tl_smpm_profile profile, uint64_t seed, 
     r->seed = seed;
     r->user = t;
     r->inputs = trial_inputs;
-    uint32_t depth = r->config.rcb_depth; // a test may ask for another
+    // A test may ask for others.
+    const uint32_t depth = r->config.rcb_depth, thr = r->config.ccu_thr;
     r->config = rig_config(profile, TRIAL_N, 6, 40, 1);
     r->config.mb_inputs = TRIAL_MULTI;
     r->config.mb_max = 4;
@@ -449,6 +450,7 @@ static inline void trial_open(trial *t, tl_smpm_profile profile, uint64_t seed, 
     r->config.shared_slot = 0;
     r->config.rcb_depth = depth ? depth : 8;
     r->config.rcb_shared_depth = 120;
+    r->config.ccu_thr = thr;
     r->config.manager_cycles = 2;
     r->config.save_cycles = r->config.load_cycles = 3;
     r->config.snapshot_cycles = 500;

@@ -126,6 +126,25 @@ TL_API tl_status tl_oob_read(tl_oob *oob, uint32_t metric, tl_oob_answer *ret_an
     return oob->scope == TL_OOB_DEVICE ? plain(oob, cmd, 0, ret_answer, err) : coded(oob, cmd, 0, ret_answer, err);
 }
 
+TL_API tl_status tl_oob_name(tl_oob *oob, uint32_t metric, char ret_name[TL_OOB_NAME_BYTES], tl_oob_answer *ret_answer, tl_error *err) {
+    if (metric > 0xffff)
+        return tl_fail(err, TL_EINVAL, "metric %u: metrics have numbers up to 65535", metric);
+    const uint32_t cmd = TL_SMPM_OOB_CMD_OF(TL_SMPM_OOB_NAME, metric & 0xff, metric >> 8);
+    char name[TL_OOB_NAME_BYTES] = "";
+    for (uint32_t part = 0; part < TL_OOB_NAME_BYTES / 8; part++) {
+        tl_status status = plain(oob, cmd, part, ret_answer, err);
+        if (status != TL_OK || ret_answer->status != TL_OOB_SUCCESS)
+            return status;
+        for (uint32_t i = 0; i < 8; i++)
+            name[8 * part + i] = (char)(ret_answer->value >> 8 * i);
+        if (memchr(name + 8 * part, '\0', 8))
+            break;
+    }
+    name[TL_OOB_NAME_BYTES - 1] = '\0';
+    memcpy(ret_name, name, sizeof name);
+    return TL_OK;
+}
+
 // Both halves of one sample.
 TL_API tl_status tl_oob_idle(tl_oob *oob, tl_oob_answer *ret_answer, tl_error *err) {
     tl_oob_answer low = {.size = sizeof low}, high = {.size = sizeof high};

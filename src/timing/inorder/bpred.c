@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reset contents of the branch predictor. Its rules are inline in model/bpred.h.
-#include "model/bpred.h"
+#include "model/bpred_reset.h"
 
 #include <string.h>
 
@@ -18,6 +18,16 @@ static void set_outcomes(tl_bpred *bp) {
         outcomes->counts[1][value][TL_BRANCH_TAKEN] = 1;
         outcomes->counts[1][value][TL_BRANCH_TAKEN_MISS] = !predicted;
     }
+}
+
+void tl_bpred_reset(tl_bpred *bp) {
+    if (bp->fixed != TL_BPRED_LOGGED)
+        memset(bp->counters, WEAKLY_NOT_TAKEN, bp->counter_mask + 1);
+    for (uint64_t i = 0; i <= bp->btb_mask; i++)
+        bp->btb[i] = (tl_btb_entry){.pc = UINT64_MAX, .target = UINT64_MAX};
+    memset(bp->ras, 0, bp->ras_entries * sizeof *bp->ras);
+    bp->history = 0;
+    bp->ras_top = bp->ras_used = 0;
 }
 
 tl_status tl_bpred_init(tl_bpred *bp, const tl_config *config, tl_arena *arena, tl_error *err) {
@@ -47,8 +57,6 @@ tl_status tl_bpred_init(tl_bpred *bp, const tl_config *config, tl_arena *arena, 
     bp->ras = tl_arena_alloc(arena, want->ras_entries * sizeof *bp->ras);
     if (!bp->counters || !bp->btb || !bp->ras)
         return tl_fail(err, TL_ENOMEM, "out of memory for the branch predictor");
-    memset(bp->counters, WEAKLY_NOT_TAKEN, bp->counter_mask + 1);
-    for (uint64_t i = 0; i <= bp->btb_mask; i++)
-        bp->btb[i] = (tl_btb_entry){.pc = UINT64_MAX, .target = UINT64_MAX};
+    tl_bpred_reset(bp);
     return TL_OK;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/testing.h"
-#include "model/bpred.h"
+#include "model/bpred_reset.h"
 #include "model/engine.h"
 
 typedef struct fixture {
@@ -270,7 +270,32 @@ static void test_clock_is_split_without_remainder(void **state) {
     }
 }
 
+// Every kind of look-up costs after a reset what it costs in a new predictor.
+static void test_a_reset_predictor_is_a_new_one(void **state) {
+    (void)state;
+    static const tl_bp_kind kinds[] = {TL_BP_BHT, TL_BP_GSHARE, TL_BP_NOT_TAKEN, TL_BP_BTFN};
+    for (size_t k = 0; k < TL_COUNT_OF(kinds); k++) {
+        uint64_t cycles[2] = {0, 0};
+        for (uint32_t is_used = 0; is_used < 2; is_used++) {
+            fixture f;
+            start(&f, kinds[k]);
+            for (uint64_t i = 0; is_used && i < 500; i++) {
+                branch(&f, PC + 2 * (i % 70), i % 3 ? BACK : AHEAD, i % 5 != 0);
+                tl_bpred_push(&f.bp, i);
+            }
+            if (is_used)
+                tl_bpred_reset(&f.bp);
+            assert_true(tl_bpred_pop(&f.bp) == UINT64_MAX);
+            for (uint64_t i = 0; i < 200; i++)
+                cycles[is_used] = cycles[is_used] * 5 + branch(&f, PC + 2 * (i % 70), i % 3 ? BACK : AHEAD, i % 5 != 0);
+            tl_arena_done(&f.arena);
+        }
+        assert_true(cycles[0] == cycles[1]);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_reset_predictor_is_a_new_one),
     cmocka_unit_test(test_counters_start_weakly_not_taken_and_saturate),
     cmocka_unit_test(test_table_of_outcomes_says_what_a_branch_does),
     cmocka_unit_test(test_first_branch_taken_is_mispredicted),
