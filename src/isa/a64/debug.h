@@ -121,7 +121,7 @@ bool tl_a64_attend(tl_hart *h);
 
 // PSTATE.SS of a return by ERET to the level `el` with this SPSR (D2.12.4).
 bool tl_a64_step_of_return(const tl_hart *h, uint32_t el, uint64_t spsr);
-// Whether debug exceptions are enabled from the level (AArch64.GenerateDebugExceptionsFrom).
+// Whether debug exceptions are enabled from the level.
 bool tl_a64_debug_exceptions(const tl_hart *h, uint32_t el);
 bool tl_a64_is_software_step(const tl_hart *h); // software step is active
 

@@ -18,16 +18,19 @@ static uint32_t break_control(const tl_hart *h, uint32_t n) { return (uint32_t)r
 static uint64_t watch_value(const tl_hart *h, uint32_t n) { return reg_of(h, TL_A64_R_DBGWVR0_EL1 + 2 * n); }
 static uint32_t watch_control(const tl_hart *h, uint32_t n) { return (uint32_t)reg_of(h, TL_A64_R_DBGWCR0_EL1 + 2 * n); }
 static uint32_t type_of(uint32_t control) { return (uint32_t)tl_bits(control, 20, 4); }
-static uint64_t address_of(uint64_t value) { return (uint64_t)tl_sext(value, VADDR_BITS); }
+static uint64_t address_of(uint64_t value) { return (uint64_t)tl_sext(value, VADDR_BITS) & ~UINT64_C(3); }
 
-bool tl_a64_debug_exceptions(const tl_hart *h, uint32_t el) {
+// AArch64.GenerateDebugExceptionsFrom, with PSTATE.D as `daif` has it.
+static bool are_enabled(const tl_hart *h, uint32_t el, uint64_t daif) {
     if (!h->is_privileged || h->is_halted || el > TL_A64_EL1 || tl_a64_os_locked(h) || tl_a64_double_locked(h))
         return false;
     const bool is_secure = !(reg_of(h, TL_A64_R_SCR_EL3) & TL_A64_SCR_NS);
     if (is_secure && (reg_of(h, TL_A64_R_MDCR_EL3) & TL_A64_MDCR_SDD))
         return false;
-    return el == TL_A64_EL0 || ((reg_of(h, TL_A64_R_MDSCR_EL1) & TL_A64_MDSCR_KDE) && !(tl_a64(h)->sys.daif & TL_A64_SPSR_D));
+    return el == TL_A64_EL0 || ((reg_of(h, TL_A64_R_MDSCR_EL1) & TL_A64_MDSCR_KDE) && !(daif & TL_A64_SPSR_D));
 }
+
+bool tl_a64_debug_exceptions(const tl_hart *h, uint32_t el) { return are_enabled(h, el, tl_a64(h)->sys.daif); }
 
 // A match enters Debug state, or is an exception.
 static bool has_effect(const tl_hart *h) {
@@ -285,7 +288,7 @@ bool tl_a64_is_software_step(const tl_hart *h) {
 
 bool tl_a64_step_of_return(const tl_hart *h, uint32_t el, uint64_t spsr) {
     return (reg_of(h, TL_A64_R_MDSCR_EL1) & TL_A64_MDSCR_SS) && (spsr & TL_A64_SPSR_SS) && !tl_a64_debug_exceptions(h, h->priv) &&
-           tl_a64_debug_exceptions(h, el);
+           are_enabled(h, el, spsr);
 }
 
 bool tl_a64_steps(const tl_hart *h) {
