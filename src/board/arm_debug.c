@@ -93,7 +93,8 @@ static bool rom_read(tl_device *device, uint64_t offset, uint32_t size_bytes, ui
 static bool rom_write(tl_device *device, uint64_t offset, uint32_t size_bytes, uint64_t value) {
     return (void)device, (void)offset, (void)value, size_bytes == 4;
 }
-static const tl_device_type rom_type = {.name = "coresight_rom", .title = "ROM table of the debug components", .read = rom_read, .write = rom_write};
+static const tl_device_type rom_type = {
+    .name = "coresight_rom", .title = "ROM table of the debug components", .read = rom_read, .write = rom_write};
 
 // -- Cores and triggers.
 

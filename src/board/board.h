@@ -70,7 +70,7 @@ typedef struct tl_board_kind {
     } tree;
     // Registers of hart `index` at the start.
     void (*enter)(const tl_system_entry *entry, tl_hart *h, uint32_t index);
-    void (*woken)(tl_hart *h); // its wait is over; NULL: nothing to do
+    void (*woken)(tl_hart *h);   // its wait is over; NULL: nothing to do
     const tl_board_debug *debug; // NULL: there is none
     // Gives each address space a name of its own; NULL: it has one.
     void (*name_spaces)(tl_hart *h);

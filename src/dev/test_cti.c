@@ -143,7 +143,8 @@ static void test_registers_follow_the_software_lock(void **state) {
     static const struct {
         uint16_t offset;
         uint8_t open; // what it reads after a write of all ones; 0 elsewhere
-    } rows[] = {{CONTROL, 1}, {APPSET, 0xf}, {INEN0, 0xf}, {INEN0 + 28, 0xf}, {OUTEN0, 0xf}, {OUTEN0 + 28, 0xf}, {GATE, 0xf}, {CLAIMCLR, 0}};
+    } rows[] = {{CONTROL, 1},  {APPSET, 0xf},      {INEN0, 0xf}, {INEN0 + 28, 0xf},
+                {OUTEN0, 0xf}, {OUTEN0 + 28, 0xf}, {GATE, 0xf},  {CLAIMCLR, 0}};
     tl_rig rig;
     for (uint32_t is_locked = 0; is_locked < 2; is_locked++)
         for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {

@@ -29,11 +29,11 @@ typedef enum tl_coresight_class { TL_CORESIGHT_ROM = 1, TL_CORESIGHT_COMPONENT =
 
 typedef struct tl_coresight_kind {
     tl_coresight_class kind;
-    uint16_t part;   // number of the part, as Arm gave it
+    uint16_t part; // number of the part, as Arm gave it
     uint8_t revision;
-    uint8_t type;    // DEVTYPE; of TL_CORESIGHT_COMPONENT, as all below
-    uint32_t arch;   // DEVARCH
-    uint32_t id[3];  // DEVID, DEVID1, DEVID2
+    uint8_t type;   // DEVTYPE; of TL_CORESIGHT_COMPONENT, as all below
+    uint32_t arch;  // DEVARCH
+    uint32_t id[3]; // DEVID, DEVID1, DEVID2
     bool has_lock;
     bool has_affinity;
 } tl_coresight_kind;

@@ -82,7 +82,7 @@ static void start(world *w, const tl_engine_type *engine, const char *path) {
     tl_config_default(&config);
     config.isa = TL_ISA_AARCH64;
     config.n_harts = N_HARTS;
-    config.ram_bytes = 16 << 20;
+    config.ram_bytes = 64 << 20;
     const tl_system_options options = {.bios = path, .console_in = -1, .console_out = -1};
     *w = (world){0};
     require(tl_machine_new(&config, engine, &w->machine, &err) == TL_OK && tl_system_new(w->machine, &options, &w->system, &err) == TL_OK,
@@ -202,9 +202,7 @@ static void obey(world w[2], input *in) {
     case WRITE_VALUE: write_both(w, address_of(page, offset_of(in)), value_of(in)); break;
     case READ: read_both(w, address_of(page, offset_of(in))); break;
     case OPEN: open(w, core); break;
-    case HALT:
-        write_both(w, address_of((uint32_t)cti, 0x1c), 1);
-        break;
+    case HALT: write_both(w, address_of((uint32_t)cti, 0x1c), 1); break;
     case RESTART:
         write_both(w, address_of((uint32_t)cti, 0x10), 1);
         write_both(w, address_of((uint32_t)cti, 0x1c), 2);

@@ -11,10 +11,36 @@
 #define XT(offset) MMIO32(CTI + (offset))
 
 enum {
-    EDESR = 0x20, EDECR = 0x24, EDWAR = 0x30, DTRRX = 0x80, EDITR = 0x84, EDSCR = 0x88, DTRTX = 0x8c, EDRCR = 0x90,
-    EDECCR = 0x98, EDPCSR = 0xa0, EDPCSR_HIGH = 0xac, OSLAR = 0x300, EDPRCR = 0x310, EDPRSR = 0x314, BVR3 = 0x430, BCR3 = 0x438,
-    WVR0 = 0x800, WCR0 = 0x808, CLAIMSET = 0xfa0, CLAIMCLR = 0xfa4, LAR = 0xfb0, LSR = 0xfb4, AUTHSTATUS = 0xfb8,
-    CONTROL = 0, INTACK = 0x10, APPPULSE = 0x1c, OUTEN0 = 0xa0, OUTEN1 = 0xa4, TRIGOUT = 0x134, GATE = 0x140,
+    EDESR = 0x20,
+    EDECR = 0x24,
+    EDWAR = 0x30,
+    DTRRX = 0x80,
+    EDITR = 0x84,
+    EDSCR = 0x88,
+    DTRTX = 0x8c,
+    EDRCR = 0x90,
+    EDECCR = 0x98,
+    EDPCSR = 0xa0,
+    EDPCSR_HIGH = 0xac,
+    OSLAR = 0x300,
+    EDPRCR = 0x310,
+    EDPRSR = 0x314,
+    BVR3 = 0x430,
+    BCR3 = 0x438,
+    WVR0 = 0x800,
+    WCR0 = 0x808,
+    CLAIMSET = 0xfa0,
+    CLAIMCLR = 0xfa4,
+    LAR = 0xfb0,
+    LSR = 0xfb4,
+    AUTHSTATUS = 0xfb8,
+    CONTROL = 0,
+    INTACK = 0x10,
+    APPPULSE = 0x1c,
+    OUTEN0 = 0xa0,
+    OUTEN1 = 0xa4,
+    TRIGOUT = 0x134,
+    GATE = 0x140,
 };
 enum { ITE = 1 << 24, TXFULL = 1 << 29, RXFULL = 1 << 30, ERR = 1 << 6, HDE = 1 << 14, MA = 1 << 20 };
 enum { EXTERNAL_ABORT = 0x96000010, KEY = 0xc5acce55 };
@@ -128,7 +154,7 @@ static void test_discovery(void) {
     CHECK(DBG(0xd28) >> 20 & 15, 3);
     CHECK(DBG(0xd28) >> 28, 1);
     CHECK(DBG(AUTHSTATUS), 0xff);
-    CHECK(abort_of(DEBUG + 2), 0x96000021); /* misaligned, and memory is Device */
+    CHECK(abort_of(DEBUG + 2), 0x96000021);                                        /* misaligned, and memory is Device */
     CHECK(run(EL3H, code_of(0xf9400001), DEBUG + LSR - 4, 0).esr, EXTERNAL_ABORT); /* 64 bits */
 }
 
@@ -227,7 +253,8 @@ static void test_errors(void) {
 
 /* Instructions that Debug state does not have are UNDEFINED: an exception without a vector. */
 static void test_exceptions(void) {
-    static const u32 refused[] = {0xd4000001, 0xd4200000, 0xd503207f, 0x14000000, 0x8b010000, 0xa9400400, 0xd69f03e0, 0xd4a00002, 0xd53b4200};
+    static const u32 refused[] = {0xd4000001, 0xd4200000, 0xd503207f, 0x14000000, 0x8b010000,
+                                  0xa9400400, 0xd69f03e0, 0xd4a00002, 0xd53b4200};
     const u64 dlr = get_dlr(), dspsr = get_special(0xd53b4500);
     for (u32 i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         check_context = refused[i];

@@ -17,8 +17,16 @@ static const void *code4(u32 a, u32 b, u32 c, u32 d) {
     __asm__ volatile("dc cvau, %0\n dsb ish\n ic ivau, %0\n dsb ish\n isb" ::"r"(scratch) : "memory");
     return scratch;
 }
-enum { ADD_X2 = 0x91000442, STR_X1 = 0xf9000001, LDR_X1 = 0xf9400001, STRB_W1 = 0x39000c01, LDP = 0xa9400c02, SVC = 0xd4000021, LDXR = 0xc85f7c01,
-       ADD_X3 = 0x91000463 };
+enum {
+    ADD_X2 = 0x91000442,
+    STR_X1 = 0xf9000001,
+    LDR_X1 = 0xf9400001,
+    STRB_W1 = 0x39000c01,
+    LDP = 0xa9400c02,
+    SVC = 0xd4000021,
+    LDXR = 0xc85f7c01,
+    ADD_X3 = 0x91000463
+};
 
 static void check_outcome(const outcome *o, u64 el, u64 vector, u64 esr, u64 elr) {
     CHECK(o->el, el);
@@ -82,11 +90,11 @@ static void test_watchpoints(void) {
         u64 address, mask, at, esr; /* esr 0: no match */
         u32 bytes, uses, insn;
     } rows[] = {
-        {base, 0, base, 0xd2000062, 0xff, STORES, STR_X1},     {base, 0, base, 0, 0xff, LOADS, STR_X1},
-        {base, 0, base, 0xd2000022, 0xff, LOADS, LDR_X1},      {base, 0, base, 0, 0xff, STORES, LDR_X1},
-        {base, 0, base, 0xd2000062, 0x08, 3, STRB_W1},         {base, 0, base, 0, 0xf7, 3, STRB_W1},
-        {base + 8, 0, base, 0, 0xff, 3, LDR_X1},               {base + 4, 0, base, 0xd2000022, 0x0f, 3, LDR_X1},
-        {base, 5, base, 0xd2000022, 0xff, 3, LDR_X1},          {base, 5, base + 24, 0xd2000062, 0xff, 3, STR_X1},
+        {base, 0, base, 0xd2000062, 0xff, STORES, STR_X1}, {base, 0, base, 0, 0xff, LOADS, STR_X1},
+        {base, 0, base, 0xd2000022, 0xff, LOADS, LDR_X1},  {base, 0, base, 0, 0xff, STORES, LDR_X1},
+        {base, 0, base, 0xd2000062, 0x08, 3, STRB_W1},     {base, 0, base, 0, 0xf7, 3, STRB_W1},
+        {base + 8, 0, base, 0, 0xff, 3, LDR_X1},           {base + 4, 0, base, 0xd2000022, 0x0f, 3, LDR_X1},
+        {base, 5, base, 0xd2000022, 0xff, 3, LDR_X1},      {base, 5, base + 24, 0xd2000062, 0xff, 3, STR_X1},
         {base, 4, base + 16, 0, 0xff, 3, STR_X1},
     };
     for (u32 i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -120,7 +128,7 @@ static void test_steps(void) {
     check_outcome(&o, 1, 8, 0xca000022, pc); /* none: PSTATE.SS was clear */
     o = run(EL0T | SPSR_SS, (void *)(pc + 8), (u64)words, 0);
     check_outcome(&o, 1, 8, 0x56000001, pc + 12); /* the call is the step */
-    CHECK_BUT_QEMU(o.spsr >> 21 & 1, 0); /* QEMU keeps PSTATE.SS in the saved state */
+    CHECK_BUT_QEMU(o.spsr >> 21 & 1, 0);          /* QEMU keeps PSTATE.SS in the saved state */
     o = run(EL1H | SPSR_SS, (void *)pc, (u64)words, 0);
     check_outcome(&o, 1, 4, 0x56000001, pc + 12); /* EL1 does not step itself without KDE */
     msr(mdscr_el1, MDE | SS | KDE);

@@ -75,11 +75,11 @@ static const uint64_t TL_A64_UNKNOWN = UINT64_C(0x5bad5bad5bad5bad);
 bool tl_a64_is_secure(const tl_hart *h);
 bool tl_a64_os_locked(const tl_hart *h);
 bool tl_a64_double_locked(const tl_hart *h);
-bool tl_a64_may_halt(const tl_hart *h);         // HaltingAllowed() of the manual
-bool tl_a64_halts_on_match(const tl_hart *h);   // breakpoints and watchpoints enter Debug state
-bool tl_a64_debug_access(const tl_hart *h);     // AllowExternalDebugAccess()
-bool tl_a64_pmu_access(const tl_hart *h);       // AllowExternalPMUAccess()
-uint32_t tl_a64_authentication(const tl_hart *h); // DBGAUTHSTATUS_EL1
+bool tl_a64_may_halt(const tl_hart *h);              // HaltingAllowed() of the manual
+bool tl_a64_halts_on_match(const tl_hart *h);        // breakpoints and watchpoints enter Debug state
+bool tl_a64_debug_access(const tl_hart *h);          // AllowExternalDebugAccess()
+bool tl_a64_pmu_access(const tl_hart *h);            // AllowExternalPMUAccess()
+uint32_t tl_a64_authentication(const tl_hart *h);    // DBGAUTHSTATUS_EL1
 bool tl_a64_secure_debug_disabled(const tl_hart *h); // EDSCR.SDD
 
 // -- Debug state.
@@ -126,7 +126,7 @@ bool tl_a64_debug_exceptions(const tl_hart *h, uint32_t el);
 bool tl_a64_is_software_step(const tl_hart *h); // software step is active
 
 // -- The Debug Communications Channel as the core sees it (H4.3).
-uint64_t tl_a64_dtr_read(tl_hart *h);   // 64 bits
+uint64_t tl_a64_dtr_read(tl_hart *h); // 64 bits
 void tl_a64_dtr_write(tl_hart *h, uint64_t value);
 uint32_t tl_a64_dtrrx_take(tl_hart *h); // 32 bits
 void tl_a64_dtrtx_put(tl_hart *h, uint32_t value);

@@ -206,7 +206,7 @@ static void set_half(tl_hart *h, uint32_t reg, uint32_t half, uint32_t value) {
     tl_a64_sysreg_store(h, reg, (*reg_of(h, reg) & ~mask) | (uint64_t)value << half * WORD_BITS);
     tl_a64_debug_changed(h);
 }
-#define HALF(name, first, half)                                                                                         \
+#define HALF(name, first, half)                                                                                          \
     static uint32_t get_##name(tl_hart *h, const use *u) { return get_half(h, (uint32_t)(first) + 2 * u->index, half); } \
     static void set_##name(tl_hart *h, const use *u, uint32_t value) { set_half(h, (uint32_t)(first) + 2 * u->index, half, value); }
 HALF(bvr_low, TL_A64_R_DBGBVR0_EL1, LOW)

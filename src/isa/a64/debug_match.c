@@ -34,8 +34,7 @@ bool tl_a64_debug_exceptions(const tl_hart *h, uint32_t el) { return are_enabled
 
 // A match enters Debug state, or is an exception.
 static bool has_effect(const tl_hart *h) {
-    return tl_a64_halts_on_match(h) ||
-           ((reg_of(h, TL_A64_R_MDSCR_EL1) & TL_A64_MDSCR_MDE) && tl_a64_debug_exceptions(h, h->priv));
+    return tl_a64_halts_on_match(h) || ((reg_of(h, TL_A64_R_MDSCR_EL1) & TL_A64_MDSCR_MDE) && tl_a64_debug_exceptions(h, h->priv));
 }
 
 // D2.9.3: the context of a breakpoint that is linked to.
@@ -220,8 +219,7 @@ static void watch(tl_hart *h, bool is_on) {
 // -- The list of breakpoints.
 
 static bool is_armed(const tl_hart *h) {
-    return !tl_a64_os_locked(h) &&
-           ((tl_a64(h)->debug.edscr & TL_A64_EDSCR_HDE) || (reg_of(h, TL_A64_R_MDSCR_EL1) & TL_A64_MDSCR_MDE));
+    return !tl_a64_os_locked(h) && ((tl_a64(h)->debug.edscr & TL_A64_EDSCR_HDE) || (reg_of(h, TL_A64_R_MDSCR_EL1) & TL_A64_MDSCR_MDE));
 }
 
 static uint32_t own_breaks(const tl_hart *h, uint64_t ret_pc[TL_A64_N_BREAKPOINTS]) {

@@ -123,8 +123,7 @@ uint32_t tl_a64_syndrome_of(const tl_hart *h, uint32_t el) {
     case TL_A64_CAUSE_PC_MISALIGNED: return tl_a64_syndrome(TL_A64_EC_PC_ALIGNMENT, 0);
     case TL_A64_CAUSE_SP_MISALIGNED: return tl_a64_syndrome(TL_A64_EC_SP_ALIGNMENT, 0);
     case TL_A64_CAUSE_BREAKPOINT: return tl_a64_syndrome(TL_A64_EC_BREAKPOINT + is_same, TL_A64_FSC_DEBUG);
-    case TL_A64_CAUSE_SOFTWARE_STEP:
-        return tl_a64_syndrome(TL_A64_EC_SOFTWARE_STEP + is_same, (uint32_t)h->trap_value | TL_A64_FSC_DEBUG);
+    case TL_A64_CAUSE_SOFTWARE_STEP: return tl_a64_syndrome(TL_A64_EC_SOFTWARE_STEP + is_same, (uint32_t)h->trap_value | TL_A64_FSC_DEBUG);
     case TL_A64_CAUSE_WATCH_LOAD: return tl_a64_syndrome(TL_A64_EC_WATCHPOINT + is_same, TL_A64_FSC_DEBUG);
     case TL_A64_CAUSE_WATCH_STORE: return tl_a64_syndrome(TL_A64_EC_WATCHPOINT + is_same, TL_A64_FSC_DEBUG | TL_A64_ISS_WNR);
     default: break;

@@ -94,10 +94,10 @@ typedef struct tl_a64_debug {
     uint32_t edecr;
     bool wants_power; // EDPRCR.COREPURQ
     // Core power domain.
-    uint32_t status;  // EDSCR.STATUS
-    uint32_t edscr;   // without STATUS and what follows from elsewhere
+    uint32_t status; // EDSCR.STATUS
+    uint32_t edscr;  // without STATUS and what follows from elsewhere
     uint32_t edesr, edeccr;
-    uint32_t sticky;  // bits of EDPRSR that a read clears
+    uint32_t sticky; // bits of EDPRSR that a read clears
     uint32_t dtrrx, dtrtx;
     uint32_t dspsr;
     uint64_t dlr, edwar;
@@ -116,7 +116,7 @@ typedef struct tl_a64_debug {
     bool checks_each;      // a context breakpoint that is not linked is on
     const tl_breaks *user; // of the host
     uint32_t user_generation;
-    tl_breaks breaks;      // of the host, and enabled breakpoints
+    tl_breaks breaks;         // of the host, and enabled breakpoints
     const tl_mem_port *inner; // while watchpoints are on: the port of memory
     tl_mem_port port;
 } tl_a64_debug;

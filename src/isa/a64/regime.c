@@ -167,8 +167,7 @@ static void init(tl_hart *h) {
         (64 - USER_VADDR_BITS) | UINT64_C(1) << TL_A64_TCR_TBI0_LSB | (uint64_t)IPS_40_BITS << TL_A64_TCR_IPS_LSB;
     a->sys.tagged = 1;
     a->sys.reg[TL_A64_R_CNTKCTL_EL1] = TL_A64_CNTKCTL_EL0VCTEN;
-    h->irqs_present = h->irqs_enabled = h->irqs_wired =
-        1 << TL_A64_IRQ | 1 << TL_A64_FIQ | 1 << TL_A64_SERROR | 1 << TL_A64_HALT;
+    h->irqs_present = h->irqs_enabled = h->irqs_wired = 1 << TL_A64_IRQ | 1 << TL_A64_FIQ | 1 << TL_A64_SERROR | 1 << TL_A64_HALT;
     set_context(h, 0);
 }
 

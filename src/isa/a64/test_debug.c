@@ -55,35 +55,33 @@ typedef struct rule {
 } rule;
 
 static const rule rules[] = {
-    {0x020, 1, 0, "EEE-", "ro", "w", 7, false},       // EDESR
-    {0x024, 1, 0, "----", "ro", "w", 7, false},       // EDECR
-    {0x030, 2, 4, "EEE-", "ro", "ro", 1, false},      // EDWAR
-    {0x080, 1, 0, "EEE-", "ro", "w", 0x1234, false},  // DBGDTRRX_EL0
-    {0x084, 1, 0, "EEE-", "wi", "wo", 0xd2800f65, true}, // EDITR: MOV X5, #123
-    {0x088, 1, 0, "EEE-", "ro", "w", 1 << 22, false}, // EDSCR: INTdis
-    {0x08c, 1, 0, "EEE-", "ro", "rcw", 0x4321, false}, // DBGDTRTX_EL0
-    {0x090, 1, 0, "EEE-", "wi", "wo", 4, false},      // EDRCR: CSE
-    {0x094, 1, 0, "EEE-", "ro", "ro", 1, false},      // EDACR, implementation-defined
-    {0x098, 1, 0, "EEE-", "ro", "w", 2, false},       // EDECCR
-    {0x0a0, 1, 0, "EEE-", "ro", "rc", 1, false},      // EDPCSRlo
-    {0x0a4, 3, 4, "EEE-", "ro", "ro", 1, false},      // EDCIDSR, EDVIDSR, EDPCSRhi
-    {0x300, 1, 0, "EE-E", "wi", "wo", 1, false},      // OSLAR_EL1
-    {0x310, 1, 0, "----", "ro", "w", 8, false},       // EDPRCR: COREPURQ
-    {0x314, 1, 0, "----", "ro", "rc", 1, false},      // EDPRSR
-    {0x400, 6, 16, "EEEE", "ro", "w", 4, false},      // DBGBVRn_EL1
-    {0x404, 6, 16, "EEEE", "ro", "w", 4, false},
-    {0x408, 6, 16, "EEEE", "ro", "w", 6, false},      // DBGBCRn_EL1
-    {0x800, 4, 16, "EEEE", "ro", "w", 4, false},      // DBGWVRn_EL1
-    {0x804, 4, 16, "EEEE", "ro", "w", 4, false},
-    {0x808, 4, 16, "EEEE", "ro", "w", 6, false},      // DBGWCRn_EL1
-    {0xd00, 1, 0, "----", "ro", "ro", 1, false},      // MIDR_EL1
-    {0xd20, 4, 4, "----", "ro", "ro", 1, false},      // EDPFR, EDDFR
-    {0xfa0, 1, 0, "EEE-", "ro", "w", 2, false},       // DBGCLAIMSET_EL1
-    {0xfa4, 1, 0, "EEE-", "ro", "w", 1, false},       // DBGCLAIMCLR_EL1
-    {0xfa8, 2, 4, "----", "ro", "ro", 1, false},      // EDDEVAFF
-    {0xfb0, 1, 0, "----", "wo", "wo", 0, false},      // EDLAR: the one that the lock does not stop
-    {0xfb4, 4, 4, "----", "ro", "ro", 1, false},      // EDLSR, DBGAUTHSTATUS_EL1, EDDEVARCH, EDDEVID2
-    {0xfc4, 15, 4, "----", "ro", "ro", 1, false},     // EDDEVID1 to EDCIDR3
+    {0x020, 1, 0, "EEE-", "ro", "w", 7, false},                                                       // EDESR
+    {0x024, 1, 0, "----", "ro", "w", 7, false},                                                       // EDECR
+    {0x030, 2, 4, "EEE-", "ro", "ro", 1, false},                                                      // EDWAR
+    {0x080, 1, 0, "EEE-", "ro", "w", 0x1234, false},                                                  // DBGDTRRX_EL0
+    {0x084, 1, 0, "EEE-", "wi", "wo", 0xd2800f65, true},                                              // EDITR: MOV X5, #123
+    {0x088, 1, 0, "EEE-", "ro", "w", 1 << 22, false},                                                 // EDSCR: INTdis
+    {0x08c, 1, 0, "EEE-", "ro", "rcw", 0x4321, false},                                                // DBGDTRTX_EL0
+    {0x090, 1, 0, "EEE-", "wi", "wo", 4, false},                                                      // EDRCR: CSE
+    {0x094, 1, 0, "EEE-", "ro", "ro", 1, false},                                                      // EDACR, implementation-defined
+    {0x098, 1, 0, "EEE-", "ro", "w", 2, false},                                                       // EDECCR
+    {0x0a0, 1, 0, "EEE-", "ro", "rc", 1, false},                                                      // EDPCSRlo
+    {0x0a4, 3, 4, "EEE-", "ro", "ro", 1, false},                                                      // EDCIDSR, EDVIDSR, EDPCSRhi
+    {0x300, 1, 0, "EE-E", "wi", "wo", 1, false},                                                      // OSLAR_EL1
+    {0x310, 1, 0, "----", "ro", "w", 8, false},                                                       // EDPRCR: COREPURQ
+    {0x314, 1, 0, "----", "ro", "rc", 1, false},                                                      // EDPRSR
+    {0x400, 6, 16, "EEEE", "ro", "w", 4, false},                                                      // DBGBVRn_EL1
+    {0x404, 6, 16, "EEEE", "ro", "w", 4, false},         {0x408, 6, 16, "EEEE", "ro", "w", 6, false}, // DBGBCRn_EL1
+    {0x800, 4, 16, "EEEE", "ro", "w", 4, false},                                                      // DBGWVRn_EL1
+    {0x804, 4, 16, "EEEE", "ro", "w", 4, false},         {0x808, 4, 16, "EEEE", "ro", "w", 6, false}, // DBGWCRn_EL1
+    {0xd00, 1, 0, "----", "ro", "ro", 1, false},                                                      // MIDR_EL1
+    {0xd20, 4, 4, "----", "ro", "ro", 1, false},                                                      // EDPFR, EDDFR
+    {0xfa0, 1, 0, "EEE-", "ro", "w", 2, false},                                                       // DBGCLAIMSET_EL1
+    {0xfa4, 1, 0, "EEE-", "ro", "w", 1, false},                                                       // DBGCLAIMCLR_EL1
+    {0xfa8, 2, 4, "----", "ro", "ro", 1, false},                                                      // EDDEVAFF
+    {0xfb0, 1, 0, "----", "wo", "wo", 0, false},  // EDLAR: the one that the lock does not stop
+    {0xfb4, 4, 4, "----", "ro", "ro", 1, false},  // EDLSR, DBGAUTHSTATUS_EL1, EDDEVARCH, EDDEVID2
+    {0xfc4, 15, 4, "----", "ro", "ro", 1, false}, // EDDEVID1 to EDCIDR3
 };
 
 static const rule *rule_of(uint32_t offset) {
@@ -158,7 +156,8 @@ static void check_access(tl_hart *h, tl_a64_hart *before, uint32_t offset, uint3
     const bool has_changed = memcmp(before, h, sizeof *before) != 0, wants_change = is_done && expects_change(r, state, is_write);
     // Without power EDPRSR has nothing to clear, and the OS double lock keeps it. Debug state has no
     // samples of the program counter.
-    const bool is_kept = (offset == 0x314 && ((state & OFF) || ((state & DLK) && !(state & HALTED)))) || (offset == 0xa0 && (state & HALTED));
+    const bool is_kept =
+        (offset == 0x314 && ((state & OFF) || ((state & DLK) && !(state & HALTED)))) || (offset == 0xa0 && (state & HALTED));
     if (has_changed != (wants_change && !is_kept))
         fail_msg("offset 0x%03x, state 0x%02x, %s: changed %d", offset, state, is_write ? "write" : "read", has_changed);
     if (!is_write && is_done && r->first == 0)
@@ -191,8 +190,8 @@ static void test_edprsr_shows_the_state_of_the_core(void **state) {
     static const struct {
         uint32_t state, value, second;
     } rows[] = {
-        {0, 0x00b, 0x001},        {OSLK, 0x02b, 0x021},          {DLK, 0x04b, 0x04b}, {EDAD, 0x08b, 0x081}, {SLK, 0x00b, 0x00b},
-        {HALTED, 0x01b, 0x011},   {HALTED | DLK, 0x01b, 0x011}, {OFF, 0, 0},         {OFF | OSLK, 0, 0},   {OSLK | EDAD, 0x0ab, 0x0a1},
+        {0, 0x00b, 0x001},      {OSLK, 0x02b, 0x021},         {DLK, 0x04b, 0x04b}, {EDAD, 0x08b, 0x081}, {SLK, 0x00b, 0x00b},
+        {HALTED, 0x01b, 0x011}, {HALTED | DLK, 0x01b, 0x011}, {OFF, 0, 0},         {OFF | OSLK, 0, 0},   {OSLK | EDAD, 0x0ab, 0x0a1},
     };
     tl_hart *h = new_hart();
     for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
@@ -210,9 +209,9 @@ static void test_authentication_decides_what_may_halt(void **state) {
         uint8_t inputs, status;
         bool halts_non_secure, halts_secure, edad, epmad; // the last two with both bits of MDCR_EL3
     } rows[] = {
-        {0x0, 0xaa, false, false, true, true},  {0x1, 0xaf, true, false, true, true},  {0x2, 0xae, false, false, true, true},
-        {0x4, 0xaa, false, false, true, true},  {0x5, 0xff, true, true, false, false}, {0x6, 0xee, false, false, true, false},
-        {0x8, 0xaa, false, false, true, true},  {0x9, 0xef, true, false, true, false}, {0xa, 0xee, false, false, true, false},
+        {0x0, 0xaa, false, false, true, true}, {0x1, 0xaf, true, false, true, true},  {0x2, 0xae, false, false, true, true},
+        {0x4, 0xaa, false, false, true, true}, {0x5, 0xff, true, true, false, false}, {0x6, 0xee, false, false, true, false},
+        {0x8, 0xaa, false, false, true, true}, {0x9, 0xef, true, false, true, false}, {0xa, 0xee, false, false, true, false},
         {0xf, 0xff, true, true, false, false},
     };
     tl_hart *h = new_hart();
