@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The CoreSight components of the Arm board: a ROM table at 0xb000000, and for core n its debug
-// registers at 0xb010000 + 0x100000 n and its cross-trigger interface 64 KiB behind, as a Cortex-A53
-// lays them out (DDI 0500, table 11-30).
+// registers at 0xb010000 + 0x100000 n and its cross-trigger interface 64 KiB behind, as a
+// Cortex-A53 lays them out (DDI 0500, table 11-30).
 #ifndef TL_BOARD_ARM_DEBUG_H
 #define TL_BOARD_ARM_DEBUG_H
 

@@ -128,8 +128,8 @@ static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
     tl_system_end(system, TL_SYSTEM_STUCK, 0, text);
 }
 
-// The engine stopped h at a breakpoint: its own debug logic takes it, or the host's, or it is one of
-// the logic's that does not match now.
+// The engine stopped h at a breakpoint: its own debug logic takes it, or the host's, or it is one
+// of the logic's that does not match now.
 static void take_break(tl_system *system, tl_hart *h) {
     const tl_board_debug *debug = system->board.kind->debug;
     if (debug && debug->at_break(h))

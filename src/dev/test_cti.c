@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cross-trigger interfaces of three cores in one matrix (DDI 0487, H5): outputs that stay until they
-// are acknowledged, pulses, gates, levels of software, and the software lock.
+// Cross-trigger interfaces of three cores in one matrix (DDI 0487, H5): outputs that stay until
+// they are acknowledged, pulses, gates, levels of software, and the software lock.
 #include "dev/test_rig.h"
 #include "model/coresight.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every CoreSight component has at the end of its 4 KiB: affinity, software lock,
-// authentication status, and the registers by which software finds out what stands there. Arm ADIv5
+// Registers that every CoreSight component has at the end of its 4 KiB: affinity, software lock,
+// authentication status, and identification. Arm ADIv5
 // (IHI 0031) and the CoreSight architecture (IHI 0029), section B2.
 #ifndef TL_MODEL_CORESIGHT_H
 #define TL_MODEL_CORESIGHT_H
@@ -25,7 +25,8 @@ enum {
 };
 static const uint32_t TL_CORESIGHT_KEY = 0xc5acce55; // what a write of LAR unlocks with
 
-typedef enum tl_coresight_class { TL_CORESIGHT_ROM = 1, TL_CORESIGHT_COMPONENT = 9 } tl_coresight_class; // CIDR1
+// CIDR1.
+typedef enum tl_coresight_class { TL_CORESIGHT_ROM = 1, TL_CORESIGHT_COMPONENT = 9 } tl_coresight_class;
 
 typedef struct tl_coresight_kind {
     tl_coresight_class kind;

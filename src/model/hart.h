@@ -325,9 +325,9 @@ struct tl_hart {
     // wrote_pmu or changes_priv is set: call tl_hart_retired after the instruction under way.
     bool has_after;
     bool wrote_pmu, changes_priv;
-    // Halted by a debugger (AArch64: Debug state). The hart waits, and no PMU counts what a debugger
-    // makes it do. Ports with `leave_mode` are called before the flag is set, and before it is
-    // cleared.
+    // Halted by a debugger (AArch64: Debug state). The hart waits, and no PMU counts what a
+    // debugger makes it do. Ports with `leave_mode` are called before the flag is set, and before
+    // it is cleared.
     bool is_halted;
     tl_priv new_priv;
     uint32_t n_pmus;

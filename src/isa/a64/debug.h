@@ -3,8 +3,8 @@
 // state, debug events, the Debug Communications Channel. debug_external.h has the registers as
 // another core sees them.
 //
-// Nothing here costs a hart that is not debugged anything. A request to halt is an interrupt line of
-// the hart, TL_A64_HALT. Enabled breakpoints join the host's list of breakpoints. Enabled
+// Nothing here costs a hart that is not debugged anything. A request to halt is an interrupt line
+// of the hart, TL_A64_HALT. Enabled breakpoints join the host's list of breakpoints. Enabled
 // watchpoints put a port before the memory port, and lines that they watch have no slots. A hart
 // that steps runs one instruction at a time.
 #ifndef TL_ISA_A64_DEBUG_H
@@ -76,7 +76,7 @@ bool tl_a64_is_secure(const tl_hart *h);
 bool tl_a64_os_locked(const tl_hart *h);
 bool tl_a64_double_locked(const tl_hart *h);
 bool tl_a64_may_halt(const tl_hart *h);              // HaltingAllowed() of the manual
-bool tl_a64_halts_on_match(const tl_hart *h);        // breakpoints and watchpoints enter Debug state
+bool tl_a64_halts_on_match(const tl_hart *h);        // matches enter Debug state
 bool tl_a64_debug_access(const tl_hart *h);          // AllowExternalDebugAccess()
 bool tl_a64_pmu_access(const tl_hart *h);            // AllowExternalPMUAccess()
 uint32_t tl_a64_authentication(const tl_hart *h);    // DBGAUTHSTATUS_EL1

@@ -17,8 +17,8 @@ typedef enum verdict { UNCHANGED, UNPREDICTABLE, NEVER } verdict;
 
 static bool is_in(uint16_t opc, uint16_t first, uint16_t last) { return opc >= first && opc <= last; }
 
-// Loads and stores of one register with a 9-bit offset, unprivileged ones, and ordered and exclusive
-// ones.
+// Loads and stores of one register with a 9-bit offset, unprivileged ones, and ordered and
+// exclusive ones.
 static bool is_plain_access(uint16_t opc) {
     if (is_in(opc, TL_A64_OPC_stxr_b, TL_A64_OPC_ldaxp_x))
         return true;

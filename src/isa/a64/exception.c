@@ -188,8 +188,8 @@ void tl_a64_take_exception(tl_hart *h) {
 
 // -- Interrupts.
 
-// H9.2.41: EDSCR.INTdis, while external debug is enabled. Any value masks interrupts that Non-secure
-// EL1 takes; 3 masks Secure ones, too, where Secure debug is enabled.
+// H9.2.41: EDSCR.INTdis, while external debug is enabled. Any value masks interrupts that
+// Non-secure EL1 takes; 3 masks Secure ones, too, where Secure debug is enabled.
 static bool is_disabled(const tl_hart *h, bool is_el3s) {
     const tl_a64_debug *d = &tl_a64(h)->debug;
     const uint32_t disabled = (uint32_t)tl_bits(d->edscr, TL_A64_EDSCR_INTDIS_LSB, 2);

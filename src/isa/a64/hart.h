@@ -40,8 +40,8 @@ typedef struct tl_a64_host {
     void (*send_event)(void *ctx, tl_hart *h); // SEV: every hart gets an event
     // The hart has entered Debug state.
     void (*halted)(void *ctx, tl_hart *h);
-    // The hart has left Debug state, or steps from now on, or no longer (debug.h). No other hart has
-    // a turn before the run loop has looked.
+    // The hart has left Debug state, or steps from now on, or no longer (debug.h). No other hart
+    // has a turn before the run loop has looked.
     void (*attend)(void *ctx, tl_hart *h);
     uint64_t rom_paddr; // of the ROM table of the debug components; 0: there is none
 } tl_a64_host;
@@ -77,7 +77,7 @@ typedef struct tl_a64_system {
     tl_a64_route routes[TL_A64_MAX_ROUTES];
 } tl_a64_system;
 
-// What the core does with an instruction that is CONSTRAINED UNPREDICTABLE in Debug state.
+// How the core treats an instruction that is CONSTRAINED UNPREDICTABLE in Debug state.
 typedef enum tl_a64_unpredictable { TL_A64_AS_UNDEFINED, TL_A64_AS_NOP, TL_A64_AS_EXECUTED } tl_a64_unpredictable;
 
 // Halting step: EDECR.SS was set when the hart left Debug state.
@@ -109,7 +109,7 @@ typedef struct tl_a64_debug {
     bool is_executing;      // an instruction of EDITR
     // Steps. The counts are those before the instruction that is stepped.
     tl_a64_step step;
-    bool is_step_exclusive, has_taken; // the instruction is a load-exclusive; an exception was taken
+    bool is_step_exclusive, has_taken; // it is a load-exclusive; an exception was taken
     uint64_t step_instret;
     bool is_software_step;
     uint64_t software_instret;

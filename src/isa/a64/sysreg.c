@@ -138,7 +138,8 @@ static void effect_SPSEL(tl_hart *h, uint32_t reg, uint64_t value) {
 }
 static uint64_t value_EL(tl_hart *h, uint32_t reg) { return (void)reg, (uint64_t)h->priv << TL_A64_SPSR_EL_LSB; }
 static uint64_t value_ISR(tl_hart *h, uint32_t reg) {
-    const uint64_t lines = (h->irqs_pending | h->irq_lines) & h->irqs_present; // in Debug state, too
+    // In Debug state, too.
+    const uint64_t lines = (h->irqs_pending | h->irq_lines) & h->irqs_present;
     (void)reg;
     return (lines >> TL_A64_IRQ & 1) << 7 | (lines >> TL_A64_FIQ & 1) << 6 | (lines >> TL_A64_SERROR & 1) << 8;
 }

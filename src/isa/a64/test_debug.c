@@ -44,8 +44,8 @@ static void write_at(tl_hart *h, uint64_t offset, uint32_t value) { assert_true(
 
 // -- Access rules.
 
-// Columns Off, DLK, OSLK, EDAD of the manual: E is an error. Then the access while the software lock
-// is set and while it is open: "ro" reads, "rc" reads with an effect, "w" writes as well, "wo"
+// Columns Off, DLK, OSLK, EDAD of the manual: E is an error. Then the access while the software
+// lock is set and while it is open: "ro" reads, "rc" reads with an effect, "w" writes as well, "wo"
 // writes only, "wi" neither. `probe` is a write that changes something: always, or in Debug state.
 typedef struct rule {
     uint16_t first, count, stride;
@@ -130,7 +130,7 @@ static bool expects_change(const rule *r, uint32_t state, bool is_write) {
     return strchr(what, 'w') && strcmp(what, "wi") != 0 && (!r->needs_debug_state || (state & HALTED));
 }
 
-// What a refused access may leave behind: EDPRSR.SDAD, if it was refused for that reason.
+// A refused access may leave EDPRSR.SDAD behind, if it was refused for that reason.
 static void check_sticky(const rule *r, uint32_t state, const tl_a64_debug *d) {
     const bool is_earlier = expects_error(r, state & ~(uint32_t)EDAD);
     const bool is_edad = r->errors[3] == 'E' && (state & EDAD) && !is_earlier;
@@ -154,8 +154,8 @@ static void check_access(tl_hart *h, tl_a64_hart *before, uint32_t offset, uint3
         tl_a64(h)->debug.sticky = before->debug.sticky;
     }
     const bool has_changed = memcmp(before, h, sizeof *before) != 0, wants_change = is_done && expects_change(r, state, is_write);
-    // Without power EDPRSR has nothing to clear, and the OS double lock keeps it. Debug state has no
-    // samples of the program counter.
+    // Without power EDPRSR has nothing to clear, and the OS double lock keeps it. Debug state has
+    // no samples of the program counter.
     const bool is_kept =
         (offset == 0x314 && ((state & OFF) || ((state & DLK) && !(state & HALTED)))) || (offset == 0xa0 && (state & HALTED));
     if (has_changed != (wants_change && !is_kept))
@@ -253,7 +253,8 @@ static void test_a_halted_hart_waits_and_no_interrupt_ends_that(void **state) {
     assert_true(h->is_halted && h->is_waiting);
     tl_hart_set_irq(h, TL_A64_IRQ, true);
     assert_int_equal(tl_hart_pending(h), 0);
-    assert_int_equal(tl_a64_sysreg_value(h, TL_A64_SYSREG_NUMBER(3, 0, 12, 1, 0)), 1 << 7); // ISR_EL1
+    const uint32_t isr = TL_A64_SYSREG_NUMBER(3, 0, 12, 1, 0);
+    assert_int_equal(tl_a64_sysreg_value(h, isr), 1 << 7);
     const uint64_t idle = h->idle_cycles;
     tl_a64_restart(h, h->now + 1000);
     assert_int_equal(h->idle_cycles - idle, 1000);
