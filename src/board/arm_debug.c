@@ -127,11 +127,6 @@ void tl_arm_debug_attend(tl_arm_debug *debug, tl_hart *h) {
     debug->board->unsteady |= 1u << h->id;
 }
 
-void tl_arm_debug_overflow(tl_arm_debug *debug, const tl_hart *h, bool level) {
-    if (h->id < debug->board->n_harts)
-        tl_cti_set_input(debug->ctis[h->id], TL_CTI_PMU_OVERFLOW, level);
-}
-
 const tl_board_debug tl_board_arm_debug = {
     .breaks = tl_a64_breaks, .at_break = tl_a64_at_break, .steps = tl_a64_steps, .attend = tl_a64_attend};
 
