@@ -218,6 +218,19 @@ static void test_halt(void) {
     for (volatile u32 i = 0; i < 1000; i++)
         ;
     CHECK(get_x(19), rounds);
+    /* Snoops and broadcast maintenance act on a halted core; else this would hang, or read old data. */
+    word[8] = 99;
+    __asm__ volatile("dsb sy\n ic ialluis\n tlbi alle3is\n tlbi vmalle1is\n dsb sy\n isb" ::: "memory");
+    const u64 x0 = get_x(0), x1 = get_x(1);
+    set_x(0, (u64)&word[8]);
+    execute(0xf8408401); /* ldr x1, [x0], #8 */
+    CHECK(get_x(1), 99);
+    set_x(1, 98);
+    set_x(0, (u64)&word[8]);
+    execute(0xf8008401); /* str x1, [x0], #8 */
+    CHECK(word[8], 98);
+    set_x(0, x0);
+    set_x(1, x1);
     set_x(21, 0x123456789abcdef0);
     CHECK(get_x(21), 0x123456789abcdef0);
     CHECK(get_special(0xd53b4500) & 0x3ff, 0x3cd); /* DSPSR: EL3h, masked */

@@ -32,9 +32,9 @@ bool tl_a64_may_halt(const tl_hart *h) {
     return tl_a64_is_secure(h) ? secure_invasive(h) : invasive(h);
 }
 
-bool tl_a64_halts_on_match(const tl_hart *h) {
-    return (tl_a64(h)->debug.edscr & TL_A64_EDSCR_HDE) && !tl_a64_os_locked(h) && tl_a64_may_halt(h);
-}
+bool tl_a64_halts_on_hlt(const tl_hart *h) { return (tl_a64(h)->debug.edscr & TL_A64_EDSCR_HDE) && tl_a64_may_halt(h); }
+
+bool tl_a64_halts_on_match(const tl_hart *h) { return !tl_a64_os_locked(h) && tl_a64_halts_on_hlt(h); }
 
 bool tl_a64_debug_access(const tl_hart *h) {
     return invasive(h) && (secure_invasive(h) || !(reg_of(h, TL_A64_R_MDCR_EL3) & TL_A64_MDCR_EDAD));
@@ -57,7 +57,7 @@ bool tl_a64_secure_debug_disabled(const tl_hart *h) { return !(h->is_halted && t
 
 static void note_pmus(tl_hart *h) {
     for (uint32_t i = 0; i < h->n_pmus; i++)
-        if (h->pmus[i]->leave_mode)
+        if (h->pmus[i]->needs_modes)
             h->pmus[i]->leave_mode(h->pmus[i]->ctx, h, h->priv);
 }
 
@@ -158,7 +158,9 @@ void tl_a64_halt_for_line(tl_hart *h) {
 void tl_a64_debug_power_on(tl_hart *h) {
     tl_a64_debug *d = &tl_a64(h)->debug;
     if (!d->has_power_domain) {
-        *d = (tl_a64_debug){.has_power_domain = true, .dbgen = true, .niden = true, .spiden = true, .spniden = true};
+        const tl_debug_config *inputs = &h->config->debug;
+        *d = (tl_a64_debug){
+            .has_power_domain = true, .dbgen = inputs->dbgen, .niden = inputs->niden, .spiden = inputs->spiden, .spniden = inputs->spniden};
         d->component = (tl_coresight){.kind = &tl_coresight_a53_debug, .affinity = UINT64_C(0x80000000) | h->id, .is_locked = true};
     }
     if (d->inner)

@@ -75,7 +75,8 @@ static const uint64_t TL_A64_UNKNOWN = UINT64_C(0x5bad5bad5bad5bad);
 bool tl_a64_is_secure(const tl_hart *h);
 bool tl_a64_os_locked(const tl_hart *h);
 bool tl_a64_double_locked(const tl_hart *h);
-bool tl_a64_may_halt(const tl_hart *h);              // HaltingAllowed() of the manual
+bool tl_a64_may_halt(const tl_hart *h); // HaltingAllowed() of the manual
+bool tl_a64_halts_on_hlt(const tl_hart *h);
 bool tl_a64_halts_on_match(const tl_hart *h);        // matches enter Debug state
 bool tl_a64_debug_access(const tl_hart *h);          // AllowExternalDebugAccess()
 bool tl_a64_pmu_access(const tl_hart *h);            // AllowExternalPMUAccess()

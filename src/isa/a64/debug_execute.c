@@ -188,9 +188,10 @@ bool tl_a64_debug_execute(tl_hart *h, uint32_t bits) {
     tl_a64_decoded insn;
     tl_a64_decode(bits, &insn);
     const verdict what = verdict_of(&insn);
-    const bool is_run = what == UNCHANGED || (what == UNPREDICTABLE && d->unpredictable == TL_A64_AS_EXECUTED);
+    const tl_unpredictable policy = h->config->debug.unpredictable;
+    const bool is_run = what == UNCHANGED || (what == UNPREDICTABLE && policy == TL_AS_EXECUTED);
     tl_hart_idle_until(h, h->now + 1); // cycles of Debug state are idle, but for stalls of memory
-    if (!is_run && d->unpredictable != TL_A64_AS_UNDEFINED)
+    if (!is_run && policy != TL_AS_UNDEFINED)
         return true;
     d->is_executing = true;
     const uint64_t pc = h->pc;

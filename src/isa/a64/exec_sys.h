@@ -15,7 +15,7 @@ EXEC(brk) { return tl_trap(h, TL_A64_CAUSE_BRK, (uint32_t)op->imm); }
 #define BITS_OF(name) (tl_a64_rows[TL_A64_OPC_##name].match | (uint32_t)op->imm << 5)
 EXEC(hvc) { return tl_a64_undefined(h, BITS_OF(hvc)); } // EL2 is absent
 EXEC(hlt) {
-    if (!tl_a64_halts_on_match(h))
+    if (!tl_a64_halts_on_hlt(h))
         return tl_a64_undefined(h, BITS_OF(hlt));
     return tl_trap(h, TL_A64_CAUSE_HLT, (uint32_t)op->imm);
 }

@@ -77,18 +77,14 @@ typedef struct tl_a64_system {
     tl_a64_route routes[TL_A64_MAX_ROUTES];
 } tl_a64_system;
 
-// How the core treats an instruction that is CONSTRAINED UNPREDICTABLE in Debug state.
-typedef enum tl_a64_unpredictable { TL_A64_AS_UNDEFINED, TL_A64_AS_NOP, TL_A64_AS_EXECUTED } tl_a64_unpredictable;
-
 // Halting step: EDECR.SS was set when the hart left Debug state.
 typedef enum tl_a64_step { TL_A64_STEP_INACTIVE, TL_A64_STEP_NOT_PENDING, TL_A64_STEP_DONE } tl_a64_step;
 
 // Debug logic of the core (debug.h). Breakpoints, watchpoints and claim tags are in tl_a64_system.
 typedef struct tl_a64_debug {
     bool dbgen, niden, spiden, spniden; // authentication inputs
-    tl_a64_unpredictable unpredictable;
-    bool has_power_domain; // the debug power domain is on, since the first power-on
-    bool is_off;           // the core power domain
+    bool has_power_domain;              // the debug power domain is on, since the first power-on
+    bool is_off;                        // the core power domain
     // Debug power domain.
     tl_coresight component;
     uint32_t edecr;

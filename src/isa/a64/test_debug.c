@@ -288,14 +288,14 @@ static void test_ready_follows_the_clock_of_the_core(void **state) {
 static void test_unpredictable_instructions_follow_the_policy(void **state) {
     (void)state;
     static const struct {
-        tl_a64_unpredictable policy;
+        tl_unpredictable policy;
         uint64_t x5;
         bool is_error, is_branch_error;
-    } rows[] = {{TL_A64_AS_UNDEFINED, 1, true, true}, {TL_A64_AS_NOP, 1, false, false}, {TL_A64_AS_EXECUTED, 2, false, false}};
+    } rows[] = {{TL_AS_UNDEFINED, 1, true, true}, {TL_AS_NOP, 1, false, false}, {TL_AS_EXECUTED, 2, false, false}};
     for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
         tl_hart *h = new_hart();
         h->pc = 0x1000;
-        tl_a64(h)->debug.unpredictable = rows[i].policy;
+        config.debug.unpredictable = rows[i].policy;
         tl_a64_halt(h, TL_A64_STATUS_REQUEST);
         write_at(h, EDITR, MOV_X5_1);
         write_at(h, EDITR, ADD_X5_X5_X5);
