@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The Arm board, at the addresses of QEMU's `virt` with secure=on: GICv2 0x8000000 with the
 // interfaces of harts at 0x8010000, PL011 0x9000000 (interrupt 33), PL031 0x9010000 (34), power
-// control 0x90b0000, virtio-mmio slots 0xa000000 + 0x200 k (48 + k). A finisher at 0x100000, which
-// QEMU's board lacks, takes an exit status, as on the RISC-V board. RAM stands at 0x80000000,
-// where QEMU has RAM when it is given 2 GiB. The generic timers are parts of the harts; a device
-// without a window ticks them and drives their interrupts 27, 29 and 30.
+// control 0x90b0000, debug components from 0xb000000 on (arm_debug.h), virtio-mmio slots 0xa000000
+// + 0x200 k (48 + k). A finisher at 0x100000, which QEMU's board lacks, takes an exit status, as on
+// the RISC-V board. RAM stands at 0x80000000, where QEMU has RAM when it is given 2 GiB. The
+// generic timers are parts of the harts; a device without a window ticks them and drives their
+// interrupts 27, 29 and 30.
 #include "base/bits.h"
+#include "board/arm_debug.h"
 #include "board/tree.h"
 #include "dev/devices.h"
 #include "isa/a64/hart.h"
@@ -20,6 +22,7 @@ typedef struct timers {
     tl_device device;
     tl_board *board;
     tl_a64_host host;
+    tl_arm_debug *debug;
     uint32_t lines[TL_MAX_HARTS]; // as the interrupt controller has them
 } timers;
 
@@ -79,13 +82,25 @@ static void send_event(void *ctx, tl_hart *h) {
     tl_hart_stop_soon(h);
 }
 
+static void halted(void *ctx, tl_hart *h) {
+    timers *t = ctx;
+    t->board->now_cycles = h->now;
+    tl_arm_debug_halted(t->debug, h);
+}
+static void attend(void *ctx, tl_hart *h) { tl_arm_debug_attend(((timers *)ctx)->debug, h); }
+
 static tl_status timers_new(tl_board *board, tl_device **ret_device, tl_error *err) {
     const tl_device_place nowhere = tl_board_place(board, UINT64_MAX, 0);
     timers *t = tl_device_new(&nowhere, &timers_type, 0, sizeof *t, err);
     if (!t)
         return TL_ENOMEM;
     t->board = board;
-    t->host = (tl_a64_host){.ctx = t, .timer_changed = timer_changed, .send_event = send_event};
+    t->host = (tl_a64_host){.ctx = t,
+                            .timer_changed = timer_changed,
+                            .send_event = send_event,
+                            .halted = halted,
+                            .attend = attend,
+                            .rom_paddr = TL_CORESIGHT_PADDR};
     for (uint32_t i = 0; i < board->n_harts; i++)
         tl_a64(board->machine->harts[i])->sys.host = &t->host;
     *ret_device = &t->device;
@@ -98,6 +113,7 @@ static tl_status make_devices(tl_board *board, tl_error *err) {
     const tl_device_place rtc = tl_board_place(board, PL031_PADDR, INTID_PL031);
     const tl_device_place power = tl_board_place(board, POWER_PADDR, 0);
     const tl_device_place finisher = tl_board_place(board, TL_FINISHER_PADDR, 0);
+    enum { TIMERS = 1 };
     tl_status status;
     if (!tl_board_has_added(board, status = tl_gic_new(&gic, board->n_harts, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = timers_new(board, tl_board_next_device(board), err)) ||
@@ -106,7 +122,8 @@ static tl_status make_devices(tl_board *board, tl_error *err) {
         !tl_board_has_added(board, status = tl_pl061_new(&power, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_finisher_new(&finisher, tl_board_next_device(board), err)))
         return status;
-    return TL_OK;
+    timers *t = (timers *)board->devices[TIMERS];
+    return tl_arm_debug_new(board, &t->debug, err);
 }
 
 static bool is_secure(const tl_hart *h) { return h->priv == TL_A64_EL3 || !(tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] & TL_A64_SCR_NS); }
@@ -149,4 +166,5 @@ const tl_board_kind tl_board_arm = {
              .describe = tl_tree_arm},
     .enter = enter,
     .woken = woken,
+    .debug = &tl_board_arm_debug,
 };

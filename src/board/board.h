@@ -10,7 +10,7 @@
 #include "model/isa.h"
 #include "model/pmu_tree.h"
 
-enum { TL_MAX_DEVICES = 24, TL_CONSOLE_BYTES = 4096, TL_VIRTIO_SLOTS = 8 };
+enum { TL_MAX_DEVICES = 48, TL_CONSOLE_BYTES = 4096, TL_VIRTIO_SLOTS = 8 };
 // The firmware's own memory, at the start of RAM. The kernel follows.
 enum { TL_FIRMWARE_BYTES = 2 << 20 };
 enum { TL_ARM_PHANDLE_GIC = 1 };
@@ -22,6 +22,16 @@ struct tl_tree;
 typedef struct tl_firmware_word {
     uint32_t offset, bits; // bytes from the start of RAM
 } tl_firmware_word;
+
+// Debug logic of harts: its own breakpoints, and steps.
+typedef struct tl_board_debug {
+    // Where the hart must stop: at the host's breakpoints and its own.
+    const tl_breaks *(*breaks)(tl_hart *h, const tl_breaks *host);
+    // It stands where it stopped for a breakpoint. true: its own logic took that.
+    bool (*at_break)(tl_hart *h);
+    bool (*steps)(const tl_hart *h); // it must run one instruction at a time,
+    bool (*attend)(tl_hart *h);      // and this is called around each. true: an event was taken
+} tl_board_debug;
 
 // The part of a board that rests on its instruction set: riscv.c, arm.c and the *_tree.c. Addresses
 // and inputs are those of QEMU's `virt`.
@@ -60,7 +70,8 @@ typedef struct tl_board_kind {
     } tree;
     // Registers of hart `index` at the start.
     void (*enter)(const tl_system_entry *entry, tl_hart *h, uint32_t index);
-    void (*woken)(tl_hart *h); // its wait is over; NULL: nothing to do
+    void (*woken)(tl_hart *h);   // its wait is over; NULL: nothing to do
+    const tl_board_debug *debug; // NULL: there is none
     // Gives each address space a name of its own; NULL: it has one.
     void (*name_spaces)(tl_hart *h);
 } tl_board_kind;
@@ -91,6 +102,7 @@ struct tl_board {
     uint64_t now_cycles;  // of the access or tick under way
     // A hart in WFI was woken, so the run loop must choose a hart again; the run loop clears it.
     bool has_woken;
+    uint32_t unsteady; // harts whose turns are to come one by one; the run loop clears it
     // A hart stands before a read that a device cannot answer yet; the run loop clears it.
     bool has_waited;
     bool has_finished, wants_reset;

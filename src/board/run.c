@@ -62,11 +62,19 @@ static void wait_for_input(const tl_system *system, uint64_t cycles) {
     (void)ppoll(&input, 1, &rest, NULL);
 }
 
+static void end_stuck(tl_system *system) {
+    char text[128] = "every hart waits for an interrupt (WFI), and no device will ever send one";
+    for (uint32_t i = 0; i < system->machine->n_harts; i++)
+        if (system->machine->harts[i]->is_halted)
+            snprintf(text, sizeof text, "hart%u is halted in Debug state, and no other hart runs that could restart it", i);
+    tl_system_end(system, TL_SYSTEM_STUCK, 0, text);
+}
+
 // Every hart waits. false: the loop ends.
 static bool pass_time(tl_system *system) {
     uint64_t next = system->board.next_event;
     if (next == UINT64_MAX) {
-        tl_system_end(system, TL_SYSTEM_STUCK, 0, "every hart waits for an interrupt (WFI), and no device will ever send one");
+        end_stuck(system);
         return false;
     }
     if (next >= system->limits.until_cycle) {
@@ -120,13 +128,36 @@ static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
     tl_system_end(system, TL_SYSTEM_STUCK, 0, text);
 }
 
+// The engine stopped h at a breakpoint: its own debug logic takes it, or the host's, or it is one
+// of the logic's that does not match now.
+static void take_break(tl_system *system, tl_hart *h) {
+    const tl_board_debug *debug = system->board.kind->debug;
+    if (debug && debug->at_break(h))
+        return;
+    if (!debug || h->pc == h->break_pc[0] || h->pc == h->break_pc[1] || (system->breaks && tl_breaks_have(system->breaks, h->pc))) {
+        system->report = (tl_system_report){.stop = TL_SYSTEM_BREAK, .break_hart = h->id};
+        system->is_at_break = true;
+    }
+    h->skip_break = true;
+}
+
+// The debug logic of h acts before the next instruction. *ret_steps: that one runs alone.
+static bool debug_acts(const tl_system *system, tl_hart *h, bool *ret_steps) {
+    const tl_board_debug *debug = system->board.kind->debug;
+    *ret_steps = debug && debug->steps(h);
+    return (*ret_steps && debug->attend(h)) || (debug && h->skip_break && debug->at_break(h));
+}
+
 // Runs the turn of h, and turns after it in which nobody has anything to do but to run. With
 // tohost, turns come one by one, because a word that the program writes there is read after the
 // turn. Turns that begin at the limit come one by one, because each may be the last.
 static void run_hart(tl_system *system, tl_hart *h) {
     tl_machine *machine = system->machine;
     tl_turns *turns = &system->turns;
-    bool is_steady = system->tohost == 0 && h->now < system->limits.until_cycle;
+    bool steps;
+    if (debug_acts(system, h, &steps))
+        return;
+    bool is_steady = system->tohost == 0 && h->now < system->limits.until_cycle && !steps;
     turns->running = running_harts(system);
     turns->attended |= 1u << h->id;
     turns->steady = is_steady ? turns->steady | 1u << h->id : turns->steady & ~(1u << h->id);
@@ -136,16 +167,16 @@ static void run_hart(tl_system *system, tl_hart *h) {
     if (system->tohost)
         until = tl_lesser(until, h->now + HTIF_EVERY_CYCLES);
     turns->until[h->id] = until;
-    turns->n_insns = system->limits.n_insns;
+    turns->n_insns = steps ? tl_lesser(system->limits.n_insns, 1) : system->limits.n_insns;
     tl_stop stop = tl_machine_run_turns(machine, turns, &system->turn, &h);
     if (stop == TL_STOP_TRAP) {
         look_for_trap_loop(system, h);
         h->isa->take_exception(h);
     } else if (stop == TL_STOP_BREAK) {
-        system->report = (tl_system_report){.stop = TL_SYSTEM_BREAK, .break_hart = h->id};
-        h->skip_break = true;
-        system->is_at_break = true;
+        take_break(system, h);
     }
+    if (steps)
+        (void)system->board.kind->debug->attend(h);
     if (system->board.has_waited)
         system->report = (tl_system_report){.stop = TL_SYSTEM_READ, .break_hart = h->id};
     if (h->n_pmus > 0)
@@ -199,6 +230,8 @@ static bool go_on(tl_system *system) {
     tl_hart *h = system->turn.hart;
     if (!h || h->is_waiting || (h->run_vline == TL_NO_LINE && (h->now >= system->turn.end || system->board.has_woken))) {
         system->board.has_woken = false;
+        system->turns.steady &= ~system->board.unsteady;
+        system->board.unsteady = 0;
         system->turn = tl_machine_next(system->machine, running_harts(system));
         h = system->turn.hart;
     }
@@ -218,7 +251,8 @@ static bool go_on(tl_system *system) {
         return false;
     }
     take_interrupts(h);
-    run_hart(system, h);
+    if (!h->is_halted)
+        run_hart(system, h);
     return true;
 }
 
@@ -228,8 +262,10 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
         tl_hart *h = system->machine->harts[i];
         for (int k = 0; k < 2; k++)
             h->break_pc[k] = limits->break_pc[k];
-        h->breaks = limits->breaks;
+        const tl_board_debug *debug = system->board.kind->debug;
+        h->breaks = debug ? debug->breaks(h, limits->breaks) : limits->breaks;
     }
+    system->breaks = limits->breaks;
     system->is_at_break = system->board.has_waited = false;
     system->turns.steady = 0;
     tl_run_begin(&system->limits, limits->until_cycle, limits->until_instret);

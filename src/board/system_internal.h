@@ -28,6 +28,7 @@ struct tl_system {
     uint32_t space_hart;
     uint64_t spaces[TL_MAX_HARTS]; // of each hart, as last seen
     tl_run_limits limits;
+    const tl_breaks *breaks; // of the host, in this run
     tl_system_report report;
     tl_turn turn;          // the one that a limit cut short
     tl_turns turns;        // steady: the hart's horizon holds until somebody asks the board

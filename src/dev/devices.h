@@ -44,6 +44,22 @@ TL_MUST_CHECK tl_status tl_pl031_new(const tl_device_place *place, uint64_t star
 // A PL061, as QEMU's virt uses it for power control.
 TL_MUST_CHECK tl_status tl_pl061_new(const tl_device_place *place, tl_device **ret_device, tl_error *err);
 
+// A cross-trigger interface of Armv8. The core behind it:
+typedef struct tl_cti_core {
+    void *ctx;
+    // An output trigger changes. TL_CTI_RESTART is a pulse, and its level always true.
+    void (*output)(void *ctx, uint32_t core, uint32_t trigger, bool level);
+    uint32_t (*authentication)(void *ctx, uint32_t core); // DBGAUTHSTATUS_EL1
+    uint64_t (*affinity)(void *ctx, uint32_t core);       // MPIDR_EL1
+} tl_cti_core;
+enum { TL_CTI_HALT, TL_CTI_RESTART, TL_CTI_INTERRUPT }; // output triggers
+enum { TL_CTI_CROSS_HALT };                             // input triggers
+// `neighbor` is any interface of the matrix that the new one joins; NULL: it begins one. `core` is
+// borrowed.
+TL_MUST_CHECK tl_status tl_cti_new(const tl_device_place *place, const tl_cti_core *core, uint32_t index, tl_device *neighbor,
+                                   tl_device **ret_device, tl_error *err);
+void tl_cti_set_input(tl_device *cti, uint32_t trigger, bool level);
+
 typedef enum tl_disk_mode {
     // The guest may write; the file stays as it is, what was written is forgotten at the end.
     TL_DISK_COPY,

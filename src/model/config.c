@@ -114,6 +114,7 @@ void tl_config_default(tl_config *ret_config) {
                 .mem_banks = 8,
                 .mem_row_bytes = 2048,
                 .mmio_cycles = 40},
+        .debug = {.dbgen = 1, .niden = 1, .spiden = 1, .spniden = 1},
         .virtio_version = 2,
         .os = {.slice_cycles = 1000000,
                .syscall_cycles = 200,

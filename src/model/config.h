@@ -172,6 +172,13 @@ typedef struct tl_chip_config {
     uint32_t queue_bursts; // posted writes of a partition that may wait
 } tl_chip_config;
 
+// Instructions that an architecture leaves open in Debug state.
+typedef enum tl_unpredictable { TL_AS_UNDEFINED, TL_AS_NOP, TL_AS_EXECUTED } tl_unpredictable;
+typedef struct tl_debug_config {
+    uint32_t dbgen, niden, spiden, spniden; // authentication inputs of AArch64 harts: 0 or 1
+    tl_unpredictable unpredictable;
+} tl_debug_config;
+
 typedef struct tl_config {
     char name[64];     // "rocket"
     char summary[160]; // one sentence
@@ -196,6 +203,7 @@ typedef struct tl_config {
     uint32_t mem_channels; // a power of two
     tl_mem_config mem;
     tl_chip_config chip;
+    tl_debug_config debug;
     uint32_t virtio_version; // that the board's virtio transports show: 1 or 2
     tl_os_config os;
     tl_pmu_values pmu;

@@ -12,6 +12,7 @@ static const char *const prefetchers[] = {"none", "next_line", NULL};
 static const char *const write_policies[] = {"back", "through", NULL};
 static const char *const isas[] = {"riscv64", "aarch64", NULL};
 static const char *const core_kinds[] = {"in_order", "out_of_order", NULL};
+static const char *const unpredictables[] = {"undefined", "nop", "executed", NULL};
 static const char *const bp_kinds[] = {"bht", "gshare", "btfn", "not_taken", "tage", NULL};
 
 const tl_key tl_config_keys[] = {

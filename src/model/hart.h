@@ -41,11 +41,12 @@ static const uint64_t TL_NO_LINE = UINT64_MAX;
 
 // Breakpoints. A change of the list increments `generation`. Harts compare `generation` when they
 // run next.
-enum { TL_MAX_BREAKS = 512 };
+enum { TL_MAX_BREAKS = 512, TL_MAX_OWN_BREAKS = 16 };
 typedef struct tl_breaks {
     uint64_t filter; // bit (pc >> 1) % 64 is set for each pc
     uint32_t n, generation;
-    uint64_t pc[TL_MAX_BREAKS];
+    // Those of the host, then those of the hart's own debug registers.
+    uint64_t pc[TL_MAX_BREAKS + TL_MAX_OWN_BREAKS];
 } tl_breaks;
 
 static inline uint64_t tl_break_bit(uint64_t pc) { return UINT64_C(1) << (pc >> 1 & 63); }
@@ -324,6 +325,10 @@ struct tl_hart {
     // wrote_pmu or changes_priv is set: call tl_hart_retired after the instruction under way.
     bool has_after;
     bool wrote_pmu, changes_priv;
+    // Halted by a debugger (AArch64: Debug state). The hart waits, and no PMU counts what a
+    // debugger makes it do. Ports with `leave_mode` are called before the flag is set, and before
+    // it is cleared.
+    bool is_halted;
     tl_priv new_priv;
     uint32_t n_pmus;
     const tl_pmu_port *pmus[TL_MAX_PMU_PORTS];

@@ -28,6 +28,13 @@ typedef enum tl_a64_cause {
     TL_A64_CAUSE_TRAPPED, // an instruction that a control register traps, or an illegal state
     TL_A64_CAUSE_SP_MISALIGNED,
     TL_A64_CAUSE_CACHE_PAGE, // cache maintenance by address, without a page or the right to it
+    // Debug events. trap_value: the address of a watchpoint.
+    TL_A64_CAUSE_BREAKPOINT,
+    TL_A64_CAUSE_WATCH_LOAD,
+    TL_A64_CAUSE_WATCH_STORE,
+    TL_A64_CAUSE_SOFTWARE_STEP, // trap_value: TL_A64_STEP_* of the syndrome
+    TL_A64_CAUSE_HLT,
+    TL_A64_CAUSE_SOFTWARE_ACCESS, // of a debug register, while EDSCR.TDA is set
 } tl_a64_cause;
 
 // trap_value of TL_A64_CAUSE_TRAPPED: the syndrome, and the least exception level that takes it.
@@ -49,6 +56,9 @@ enum {
     TL_A64_EC_DATA_ABORT = 0x24, // +1 as above
     TL_A64_EC_SP_ALIGNMENT = 0x26,
     TL_A64_EC_SERROR = 0x2f,
+    TL_A64_EC_BREAKPOINT = 0x30, // from a lower level; +1: from the level that takes it
+    TL_A64_EC_SOFTWARE_STEP = 0x32,
+    TL_A64_EC_WATCHPOINT = 0x34,
     TL_A64_EC_BRK = 0x3c,
     TL_A64_EC_LSB = 26,
     TL_A64_ESR_IL = 1 << 25,
@@ -66,6 +76,7 @@ enum {
     TL_A64_FSC_EXTERNAL = 0x10,
     TL_A64_FSC_EXTERNAL_WALK = 0x14, // level
     TL_A64_FSC_ALIGNMENT = 0x21,
+    TL_A64_FSC_DEBUG = 0x22,
 };
 
 // PSTATE as SPSR_ELx has it, C5.2.18.
@@ -83,7 +94,7 @@ enum {
 };
 
 // Interrupt lines of a hart (tl_irq).
-enum { TL_A64_IRQ = 0, TL_A64_FIQ = 1, TL_A64_SERROR = 2 };
+enum { TL_A64_IRQ = 0, TL_A64_FIQ = 1, TL_A64_SERROR = 2, TL_A64_HALT = 3 }; // HALT: debug.h
 // Interrupts of the generic timer at the interrupt controller, as QEMU's virt board wires them.
 enum { TL_A64_INTID_CNTV = 27, TL_A64_INTID_CNTPS = 29, TL_A64_INTID_CNTP = 30 };
 
@@ -116,7 +127,23 @@ enum {
 };
 static const uint64_t TL_A64_CPTR_TCPAC = UINT64_C(1) << 31, TL_A64_CPTR_TFP = 1 << 10;
 enum { TL_A64_CPACR_FPEN_LSB = 20 };
-enum { TL_A64_MDCR_TDA = 1 << 9, TL_A64_MDCR_TDOSA = 1 << 10 };
+enum {
+    TL_A64_MDCR_TDA = 1 << 9,
+    TL_A64_MDCR_TDOSA = 1 << 10,
+    TL_A64_MDCR_SDD = 1 << 16,
+    TL_A64_MDCR_EDAD = 1 << 20,
+    TL_A64_MDCR_EPMAD = 1 << 21,
+};
+// MDSCR_EL1, D12.3; EDSCR has RXfull to TDA, HDE and ERR, too.
+enum {
+    TL_A64_MDSCR_SS = 1 << 0,
+    TL_A64_MDSCR_ERR = 1 << 6,
+    TL_A64_MDSCR_TDCC = 1 << 12,
+    TL_A64_MDSCR_KDE = 1 << 13,
+    TL_A64_MDSCR_HDE = 1 << 14,
+    TL_A64_MDSCR_MDE = 1 << 15,
+};
+enum { TL_A64_OSLSR_OSLK = 1 << 1, TL_A64_STEP_ISV = 1 << 24, TL_A64_STEP_EX = 1 << 6 };
 // TCR_EL1 and TCR_EL3, D12.2.105.
 enum { TL_A64_TCR_T0SZ_LSB = 0, TL_A64_TCR_EPD0 = 1 << 7, TL_A64_TCR_TG0_LSB = 14, TL_A64_TCR_T1SZ_LSB = 16, TL_A64_TCR_A1 = 1 << 22 };
 enum { TL_A64_TCR_EPD1 = 1 << 23, TL_A64_TCR_TG1_LSB = 30, TL_A64_TCR_IPS_LSB = 32, TL_A64_TCR_TBI0_LSB = 37, TL_A64_TCR_TBI1_LSB = 38 };

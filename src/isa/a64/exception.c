@@ -4,6 +4,7 @@
 #include "isa/a64/exception.h"
 
 #include "base/bits.h"
+#include "isa/a64/debug.h"
 #include "isa/a64/pstate.h"
 #include "isa/a64/regime.h"
 #include "isa/a64/sysreg.h"
@@ -33,6 +34,7 @@ void tl_a64_power_on(tl_hart *h) {
     h->context = 0;
     tl_hart_set_priv(h, TL_A64_EL3);
     tl_a64_regime_changed(h);
+    tl_a64_debug_power_on(h);
     h->port->context_changed(h);
     h->port->protection_changed(h);
 }
@@ -59,7 +61,7 @@ static void enter(tl_hart *h, uint32_t el, uint32_t vector, uint64_t return_pc) 
     h->run_vline = TL_NO_LINE;
     tl_a64_select_sp(h, el, true);
     a->sys.daif = TL_A64_DAIF;
-    a->sys.is_illegal = false;
+    a->sys.is_illegal = a->sys.is_stepped = false;
     const uint32_t old_el = h->priv;
     tl_hart_set_priv(h, el);
     tl_a64_el_changed(h, old_el);
@@ -68,6 +70,7 @@ static void enter(tl_hart *h, uint32_t el, uint32_t vector, uint64_t return_pc) 
     h->now += h->config->pipeline.trap_cycles;
     h->tally[TL_S_HART_CYC_TRAP] += h->config->pipeline.trap_cycles;
     h->tally[TL_S_HART_FLUSH_OTHER] += 1;
+    tl_a64_debug_taken(h);
 }
 
 // -- Synchronous exceptions.
@@ -119,6 +122,10 @@ uint32_t tl_a64_syndrome_of(const tl_hart *h, uint32_t el) {
     case TL_A64_CAUSE_TRAPPED: return (uint32_t)(h->trap_value & TL_A64_TRAPPED_SYNDROME);
     case TL_A64_CAUSE_PC_MISALIGNED: return tl_a64_syndrome(TL_A64_EC_PC_ALIGNMENT, 0);
     case TL_A64_CAUSE_SP_MISALIGNED: return tl_a64_syndrome(TL_A64_EC_SP_ALIGNMENT, 0);
+    case TL_A64_CAUSE_BREAKPOINT: return tl_a64_syndrome(TL_A64_EC_BREAKPOINT + is_same, TL_A64_FSC_DEBUG);
+    case TL_A64_CAUSE_SOFTWARE_STEP: return tl_a64_syndrome(TL_A64_EC_SOFTWARE_STEP + is_same, (uint32_t)h->trap_value | TL_A64_FSC_DEBUG);
+    case TL_A64_CAUSE_WATCH_LOAD: return tl_a64_syndrome(TL_A64_EC_WATCHPOINT + is_same, TL_A64_FSC_DEBUG);
+    case TL_A64_CAUSE_WATCH_STORE: return tl_a64_syndrome(TL_A64_EC_WATCHPOINT + is_same, TL_A64_FSC_DEBUG | TL_A64_ISS_WNR);
     default: break;
     }
     const abort_kind kind = abort_of(h->trap_cause);
@@ -143,21 +150,54 @@ static uint32_t level_of(const tl_hart *h) {
     return is_external ? TL_A64_EL3 : own;
 }
 
+static bool has_address(uint64_t cause) {
+    return is_abort(cause) || cause == TL_A64_CAUSE_PC_MISALIGNED || cause == TL_A64_CAUSE_WATCH_LOAD || cause == TL_A64_CAUSE_WATCH_STORE;
+}
+
+static void describe(tl_hart *h, uint32_t el) {
+    *reg(h, TL_A64_R_ESR_EL1, TL_A64_R_ESR_EL3, el) = tl_a64_syndrome_of(h, el);
+    if (has_address(h->trap_cause))
+        *reg(h, TL_A64_R_FAR_EL1, TL_A64_R_FAR_EL3, el) = h->trap_value;
+    tl_a64(h)->sys.is_unprivileged = false;
+}
+
+uint32_t tl_a64_describe_trap(tl_hart *h, bool may_reach_el3) {
+    uint32_t el = level_of(h);
+    if (el == TL_A64_EL3 && h->priv != TL_A64_EL3 && !may_reach_el3) {
+        el = TL_A64_EL1;
+        h->trap_cause = TL_A64_CAUSE_UNDEFINED;
+    }
+    describe(h, el);
+    return el;
+}
+
 void tl_a64_take_exception(tl_hart *h) {
+    if (tl_a64_halt_for_trap(h))
+        return;
     const uint32_t el = level_of(h);
     const uint64_t cause = h->trap_cause;
     const bool is_call = cause == TL_A64_CAUSE_SVC || cause == TL_A64_CAUSE_SMC;
-    *reg(h, TL_A64_R_ESR_EL1, TL_A64_R_ESR_EL3, el) = tl_a64_syndrome_of(h, el);
-    if (is_abort(cause) || cause == TL_A64_CAUSE_PC_MISALIGNED)
-        *reg(h, TL_A64_R_FAR_EL1, TL_A64_R_FAR_EL3, el) = h->trap_value;
-    tl_a64(h)->sys.is_unprivileged = false;
+    describe(h, el);
     count_exception(h);
+    if (is_call && tl_a64_is_software_step(h)) // the call is the step
+        tl_a64(h)->sys.is_stepped = false;
     if (cause == TL_A64_CAUSE_SVC)
         tl_hart_notice(h, TL_NOTICE_ECALL);
     enter(h, el, VECTOR_SYNCHRONOUS, h->pc + (is_call ? INSN_BYTES : 0));
 }
 
 // -- Interrupts.
+
+// H9.2.41: EDSCR.INTdis, while external debug is enabled. Any value masks interrupts that
+// Non-secure EL1 takes; 3 masks Secure ones, too, where Secure debug is enabled.
+static bool is_disabled(const tl_hart *h, bool is_el3s) {
+    const tl_a64_debug *d = &tl_a64(h)->debug;
+    const uint32_t disabled = (uint32_t)tl_bits(d->edscr, TL_A64_EDSCR_INTDIS_LSB, 2);
+    const bool is_non_secure = !is_el3s && (tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] & TL_A64_SCR_NS);
+    if (TL_LIKELY(disabled == 0) || !d->dbgen)
+        return false;
+    return is_non_secure || (disabled == 3 && d->spiden);
+}
 
 // D1.13.3: SCR_EL3 routes each kind to EL3; otherwise EL1 takes it. PSTATE masks a kind at the
 // level that takes it, and at EL0 if EL1 takes it.
@@ -171,10 +211,14 @@ bool tl_a64_next_interrupt(const tl_hart *h, tl_irq *ret_irq) {
     const tl_a64_system *sys = &tl_a64(h)->sys;
     if (TL_LIKELY(pending == 0))
         return false;
+    if ((pending >> TL_A64_HALT & 1) && tl_a64_may_halt(h)) {
+        *ret_irq = TL_A64_HALT;
+        return true;
+    }
     for (uint32_t i = 0; i < TL_COUNT_OF(kinds); i++) {
         const bool is_el3s = sys->reg[TL_A64_R_SCR_EL3] & kinds[i].route, is_el3 = h->priv == TL_A64_EL3;
         const bool is_masked = is_el3s == is_el3 ? sys->daif & kinds[i].mask : is_el3;
-        if ((pending >> kinds[i].irq & 1) && !is_masked) {
+        if ((pending >> kinds[i].irq & 1) && !is_masked && !is_disabled(h, is_el3s)) {
             *ret_irq = kinds[i].irq;
             return true;
         }
@@ -183,6 +227,10 @@ bool tl_a64_next_interrupt(const tl_hart *h, tl_irq *ret_irq) {
 }
 
 void tl_a64_take_interrupt(tl_hart *h, tl_irq irq) {
+    if (irq == TL_A64_HALT) {
+        tl_a64_halt_for_line(h);
+        return;
+    }
     static const uint32_t routes[] = {[TL_A64_IRQ] = TL_A64_SCR_IRQ, [TL_A64_FIQ] = TL_A64_SCR_FIQ, [TL_A64_SERROR] = TL_A64_SCR_EA};
     static const uint32_t vectors[] = {[TL_A64_IRQ] = VECTOR_IRQ, [TL_A64_FIQ] = VECTOR_FIQ, [TL_A64_SERROR] = VECTOR_SERROR};
     const uint32_t el = tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] & routes[irq] ? TL_A64_EL3 : TL_A64_EL1;

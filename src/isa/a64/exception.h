@@ -17,4 +17,9 @@ void tl_a64_handler(const tl_hart *h, tl_trap_handler *ret_handler);
 // level `el` that takes it sees it.
 uint32_t tl_a64_syndrome_of(const tl_hart *h, uint32_t el);
 
+// An exception in Debug state: leaves its syndrome and address, and returns the level that takes
+// it. Without may_reach_el3, an exception of a lower level that EL3 would take is UNDEFINED
+// instead.
+uint32_t tl_a64_describe_trap(tl_hart *h, bool may_reach_el3);
+
 #endif

@@ -3,6 +3,8 @@
 #ifndef TL_ISA_A64_EXEC_SYS_H
 #define TL_ISA_A64_EXEC_SYS_H
 
+#include "isa/a64/debug.h"
+#include "isa/a64/debug_execute.h"
 #include "isa/a64/exec_mem.h"
 #include "isa/a64/pstate.h"
 #include "isa/a64/sysop.h"
@@ -10,15 +12,17 @@
 
 EXEC(svc) { return tl_trap(h, TL_A64_CAUSE_SVC, (uint32_t)op->imm); }
 EXEC(brk) { return tl_trap(h, TL_A64_CAUSE_BRK, (uint32_t)op->imm); }
-// C6.2: HVC needs EL2; HLT, DCPS and DRPS need Debug state or leave to enter it.
-#define ABSENT(name) \
-    EXEC(name) { return tl_a64_undefined(h, tl_a64_rows[TL_A64_OPC_##name].match | (uint32_t)op->imm << 5); }
-ABSENT(hvc)
-ABSENT(hlt)
-ABSENT(dcps1)
-ABSENT(dcps2)
-ABSENT(dcps3)
-ABSENT(drps)
+#define BITS_OF(name) (tl_a64_rows[TL_A64_OPC_##name].match | (uint32_t)op->imm << 5)
+EXEC(hvc) { return tl_a64_undefined(h, BITS_OF(hvc)); } // EL2 is absent
+EXEC(hlt) {
+    if (!tl_a64_halts_on_hlt(h))
+        return tl_a64_undefined(h, BITS_OF(hlt));
+    return tl_trap(h, TL_A64_CAUSE_HLT, (uint32_t)op->imm);
+}
+EXEC(dcps1) { return tl_a64_dcps(h, TL_A64_EL1, BITS_OF(dcps1)); }
+EXEC(dcps2) { return tl_a64_dcps(h, TL_A64_EL2, BITS_OF(dcps2)); }
+EXEC(dcps3) { return tl_a64_dcps(h, TL_A64_EL3, BITS_OF(dcps3)); }
+EXEC(drps) { return tl_a64_drps(h, tl_a64_rows[TL_A64_OPC_drps].match); }
 EXEC(smc) {
     const bool is_disabled = tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] & TL_A64_SCR_SMD;
     if (h->priv == TL_A64_EL0 || is_disabled)
@@ -87,6 +91,6 @@ EXEC(msr) {
     tl_a64_sysreg_set(h, number, RD);
     return true;
 }
-#undef ABSENT
+#undef BITS_OF
 
 #endif

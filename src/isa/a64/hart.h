@@ -5,6 +5,7 @@
 #define TL_ISA_A64_HART_H
 
 #include "isa/a64/arch.h"
+#include "model/coresight.h"
 #include "model/hart.h"
 #include "model/isa.h"
 #include "model/regmap.h"
@@ -37,6 +38,12 @@ typedef struct tl_a64_host {
     // Called when a register of the timer was written. tl_a64_timers_tick must be called again.
     void (*timer_changed)(void *ctx, tl_hart *h);
     void (*send_event)(void *ctx, tl_hart *h); // SEV: every hart gets an event
+    // The hart has entered Debug state.
+    void (*halted)(void *ctx, tl_hart *h);
+    // The hart has left Debug state, or steps from now on, or no longer (debug.h). No other hart
+    // has a turn before the run loop has looked.
+    void (*attend)(void *ctx, tl_hart *h);
+    uint64_t rom_paddr; // of the ROM table of the debug components; 0: there is none
 } tl_a64_host;
 
 enum { TL_A64_MAX_ROUTES = 192 };
@@ -53,6 +60,7 @@ typedef struct tl_a64_system {
     uint32_t daif;           // PSTATE: TL_A64_DAIF
     bool has_own_sp;         // PSTATE.SP
     bool is_illegal;         // PSTATE.IL
+    bool is_stepped;         // PSTATE.SS
     bool has_event;          // the event register
     bool is_exclusive;       // neither CLREX nor a store came after the last load-exclusive
     bool waits_for_event;    // is_waiting because of WFE,
@@ -69,6 +77,46 @@ typedef struct tl_a64_system {
     tl_a64_route routes[TL_A64_MAX_ROUTES];
 } tl_a64_system;
 
+// Halting step: EDECR.SS was set when the hart left Debug state.
+typedef enum tl_a64_step { TL_A64_STEP_INACTIVE, TL_A64_STEP_NOT_PENDING, TL_A64_STEP_DONE } tl_a64_step;
+
+// Debug logic of the core (debug.h). Breakpoints, watchpoints and claim tags are in tl_a64_system.
+typedef struct tl_a64_debug {
+    bool dbgen, niden, spiden, spniden; // authentication inputs
+    bool has_power_domain;              // the debug power domain is on, since the first power-on
+    bool is_off;                        // the core power domain
+    // Debug power domain.
+    tl_coresight component;
+    uint32_t edecr;
+    bool wants_power; // EDPRCR.COREPURQ
+    // Core power domain.
+    uint32_t status; // EDSCR.STATUS
+    uint32_t edscr;  // without STATUS and what follows from elsewhere
+    uint32_t edesr, edeccr;
+    uint32_t sticky; // bits of EDPRSR that a read clears
+    uint32_t dtrrx, dtrtx;
+    uint32_t dspsr;
+    uint64_t dlr, edwar;
+    uint64_t sample_pc; // of the last read of EDPCSRlo
+    uint32_t sample_context, sample_state;
+    uint64_t advanced_from; // instret when PipeAdv was cleared
+    bool is_requested;      // the halt request of the CTI
+    bool has_catch;         // an exception catch is pending
+    bool is_executing;      // an instruction of EDITR
+    // Steps. The counts are those before the instruction that is stepped.
+    tl_a64_step step;
+    bool is_step_exclusive, has_taken; // it is a load-exclusive; an exception was taken
+    uint64_t step_instret;
+    bool is_software_step;
+    uint64_t software_instret;
+    bool checks_each;      // a context breakpoint that is not linked is on
+    const tl_breaks *user; // of the host
+    uint32_t user_generation;
+    tl_breaks breaks;         // of the host, and enabled breakpoints
+    const tl_mem_port *inner; // while watchpoints are on: the port of memory
+    tl_mem_port port;
+} tl_a64_debug;
+
 typedef struct tl_a64_hart {
     tl_hart hart;
     uint64_t x[TL_A64_N_X];
@@ -77,6 +125,7 @@ typedef struct tl_a64_hart {
     uint32_t fpcr, fpsr;
     uint64_t tpidr, tpidrro; // of EL0
     tl_a64_system sys;
+    tl_a64_debug debug;
 } tl_a64_hart;
 
 TL_ALWAYS_INLINE tl_a64_hart *tl_a64_of(tl_hart *h) { return (tl_a64_hart *)(void *)h; }

@@ -167,7 +167,7 @@ static void init(tl_hart *h) {
         (64 - USER_VADDR_BITS) | UINT64_C(1) << TL_A64_TCR_TBI0_LSB | (uint64_t)IPS_40_BITS << TL_A64_TCR_IPS_LSB;
     a->sys.tagged = 1;
     a->sys.reg[TL_A64_R_CNTKCTL_EL1] = TL_A64_CNTKCTL_EL0VCTEN;
-    h->irqs_present = h->irqs_enabled = h->irqs_wired = 1 << TL_A64_IRQ | 1 << TL_A64_FIQ | 1 << TL_A64_SERROR;
+    h->irqs_present = h->irqs_enabled = h->irqs_wired = 1 << TL_A64_IRQ | 1 << TL_A64_FIQ | 1 << TL_A64_SERROR | 1 << TL_A64_HALT;
     set_context(h, 0);
 }
 
@@ -216,6 +216,12 @@ const tl_isa tl_isa_a64 = {
             [TL_A64_CAUSE_TRAPPED] = TL_TRAP_ILLEGAL,
             [TL_A64_CAUSE_SP_MISALIGNED] = TL_TRAP_MISALIGNED,
             [TL_A64_CAUSE_CACHE_PAGE] = TL_TRAP_LOAD_PAGE,
+            [TL_A64_CAUSE_BREAKPOINT] = TL_TRAP_BREAKPOINT,
+            [TL_A64_CAUSE_WATCH_LOAD] = TL_TRAP_BREAKPOINT,
+            [TL_A64_CAUSE_WATCH_STORE] = TL_TRAP_BREAKPOINT,
+            [TL_A64_CAUSE_SOFTWARE_STEP] = TL_TRAP_BREAKPOINT,
+            [TL_A64_CAUSE_HLT] = TL_TRAP_BREAKPOINT,
+            [TL_A64_CAUSE_SOFTWARE_ACCESS] = TL_TRAP_BREAKPOINT,
         },
     .power_on = tl_a64_power_on,
     .take_exception = tl_a64_take_exception,

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "isa/a64/debug.h"
 #include "isa/a64/pstate.h"
 #include "isa/a64/regime.h"
 #include "isa/a64/timer.h"
 
 enum { EL0, EL1, EL3 = 3, NEVER }; // columns read, write
 // The answer of a check names the level that takes the trap.
-enum { VERDICT_OK, VERDICT_EL1, VERDICT_EL3 = 3, VERDICT_UNDEFINED };
+enum { VERDICT_OK, VERDICT_EL1, VERDICT_EL3 = 3, VERDICT_UNDEFINED, VERDICT_HALT };
 
 typedef struct row {
     const char *name;
@@ -75,6 +76,24 @@ static uint32_t check_TDA(const tl_hart *h, bool is_read) {
 static uint32_t check_TDOSA(const tl_hart *h, bool is_read) {
     return (void)is_read, below_el3(h, reg_of(h, TL_A64_R_MDCR_EL3) & TL_A64_MDCR_TDOSA);
 }
+// DLR_EL0 and DSPSR_EL0 exist in Debug state.
+static uint32_t check_HALTED(const tl_hart *h, bool is_read) { return (void)is_read, h->is_halted ? VERDICT_OK : VERDICT_UNDEFINED; }
+// D12.3: MDSCR_EL1.TDCC traps EL0. No register of the channel is trapped in Debug state.
+static uint32_t check_TDCC(const tl_hart *h, bool is_read) {
+    (void)is_read;
+    if (h->is_halted)
+        return VERDICT_OK;
+    if (h->priv == TL_A64_EL0 && (reg_of(h, TL_A64_R_MDSCR_EL1) & TL_A64_MDSCR_TDCC))
+        return VERDICT_EL1;
+    return below_el3(h, reg_of(h, TL_A64_R_MDCR_EL3) & TL_A64_MDCR_TDA);
+}
+// H3.5: EDSCR.TDA makes the access of breakpoints and watchpoints a Software Access debug event.
+static uint32_t check_MATCH(const tl_hart *h, bool is_read) {
+    const uint32_t verdict = check_TDA(h, is_read);
+    if (verdict == VERDICT_OK && (tl_a64(h)->debug.edscr & TL_A64_EDSCR_TDA) && !tl_a64_os_locked(h) && tl_a64_may_halt(h))
+        return VERDICT_HALT;
+    return verdict;
+}
 // C5.2.16: while the stack pointer in use is SP_EL0, the register is UNDEFINED.
 static uint32_t check_SP_EL0(const tl_hart *h, bool is_read) {
     return (void)is_read, tl_a64(h)->sys.has_own_sp ? VERDICT_OK : VERDICT_UNDEFINED;
@@ -119,7 +138,8 @@ static void effect_SPSEL(tl_hart *h, uint32_t reg, uint64_t value) {
 }
 static uint64_t value_EL(tl_hart *h, uint32_t reg) { return (void)reg, (uint64_t)h->priv << TL_A64_SPSR_EL_LSB; }
 static uint64_t value_ISR(tl_hart *h, uint32_t reg) {
-    const uint64_t lines = tl_hart_pending(h);
+    // In Debug state, too.
+    const uint64_t lines = (h->irqs_pending | h->irq_lines) & h->irqs_present;
     (void)reg;
     return (lines >> TL_A64_IRQ & 1) << 7 | (lines >> TL_A64_FIQ & 1) << 6 | (lines >> TL_A64_SERROR & 1) << 8;
 }
@@ -158,15 +178,13 @@ static uint64_t value_COUNT(tl_hart *h, uint32_t reg) { return (void)reg, tl_har
 static uint64_t value_CTL(tl_hart *h, uint32_t reg) { return tl_a64_timer_control(h, reg); }
 static uint64_t value_TVAL(tl_hart *h, uint32_t reg) { return (uint32_t)(reg_of(h, tl_a64_timer_compare(reg)) - tl_hart_time(h, h->now)); }
 
-static void store(tl_hart *h, uint32_t reg, uint64_t value); // under the mask
-
 static void timer_changed(tl_hart *h) {
     const tl_a64_host *host = tl_a64(h)->sys.host;
     if (host && host->timer_changed)
         host->timer_changed(host->ctx, h);
 }
 static void effect_TIMER(tl_hart *h, uint32_t reg, uint64_t value) {
-    store(h, reg, value);
+    tl_a64_sysreg_store(h, reg, value);
     timer_changed(h);
 }
 static void effect_TVAL(tl_hart *h, uint32_t reg, uint64_t value) {
@@ -176,7 +194,7 @@ static void effect_TVAL(tl_hart *h, uint32_t reg, uint64_t value) {
 
 static void effect_REGIME(tl_hart *h, uint32_t reg, uint64_t value) {
     const uint64_t old = reg_of(h, reg);
-    store(h, reg, value);
+    tl_a64_sysreg_store(h, reg, value);
     if (reg_of(h, reg) != old)
         tl_a64_regime_written(h, reg, old);
 }
@@ -188,18 +206,87 @@ static void effect_TTBR(tl_hart *h, uint32_t reg, uint64_t value) {
     }
 }
 
+// -- Debug.
+
 static void effect_OSLAR(tl_hart *h, uint32_t reg, uint64_t value) {
-    uint64_t *status = stored(h, TL_A64_R_OSLSR_EL1);
     (void)reg;
-    *status = (*status & ~UINT64_C(2)) | (value & 1) << 1;
+    tl_a64_set_os_lock(h, value & 1);
 }
 static uint64_t value_CLAIMSET(tl_hart *h, uint32_t reg) { return (void)h, (void)reg, 0xff; }
-static void claim(tl_hart *h, uint8_t tags) {
+void tl_a64_set_claim(tl_hart *h, uint8_t tags) {
     tl_a64(h)->sys.debug_claim = tags;
     *stored(h, TL_A64_R_DBGCLAIMCLR_EL1) = tags;
 }
-static void effect_CLAIMSET(tl_hart *h, uint32_t reg, uint64_t value) { (void)reg, claim(h, tl_a64(h)->sys.debug_claim | (uint8_t)value); }
-static void effect_CLAIMCLR(tl_hart *h, uint32_t reg, uint64_t value) { (void)reg, claim(h, tl_a64(h)->sys.debug_claim & (uint8_t)~value); }
+static void effect_CLAIMSET(tl_hart *h, uint32_t reg, uint64_t value) {
+    (void)reg;
+    tl_a64_set_claim(h, tl_a64(h)->sys.debug_claim | (uint8_t)value);
+}
+static void effect_CLAIMCLR(tl_hart *h, uint32_t reg, uint64_t value) {
+    (void)reg;
+    tl_a64_set_claim(h, tl_a64(h)->sys.debug_claim & (uint8_t)~value);
+}
+static uint64_t value_AUTHSTATUS(tl_hart *h, uint32_t reg) { return (void)reg, tl_a64_authentication(h); }
+static uint64_t value_MDRAR(tl_hart *h, uint32_t reg) {
+    const tl_a64_host *host = tl_a64(h)->sys.host;
+    enum { VALID = 3 };
+    return (void)reg, host && host->rom_paddr ? host->rom_paddr | VALID : 0;
+}
+// Breakpoints and watchpoints.
+static void effect_MATCH(tl_hart *h, uint32_t reg, uint64_t value) {
+    tl_a64_sysreg_store(h, reg, value);
+    tl_a64_debug_changed(h);
+}
+// Fields of EDSCR stand in MDSCR_EL1, and software writes them while the OS lock is set (D12.3.20).
+static const uint32_t EDSCR_FIELDS = TL_A64_EDSCR_RXFULL | TL_A64_EDSCR_TXFULL | TL_A64_EDSCR_RXO | TL_A64_EDSCR_TXU |
+                                     3u << TL_A64_EDSCR_INTDIS_LSB | TL_A64_EDSCR_TDA | TL_A64_EDSCR_HDE | TL_A64_EDSCR_ERR;
+static uint64_t value_MDSCR(tl_hart *h, uint32_t reg) { return reg_of(h, reg) | (tl_a64(h)->debug.edscr & EDSCR_FIELDS); }
+static void effect_MDSCR(tl_hart *h, uint32_t reg, uint64_t value) {
+    uint32_t *edscr = &tl_a64(h)->debug.edscr;
+    if (tl_a64_os_locked(h))
+        *edscr = (*edscr & ~EDSCR_FIELDS) | ((uint32_t)value & EDSCR_FIELDS);
+    effect_MATCH(h, reg, value);
+}
+static uint64_t value_MDCCSR(tl_hart *h, uint32_t reg) {
+    return (void)reg, tl_a64(h)->debug.edscr & (TL_A64_EDSCR_RXFULL | TL_A64_EDSCR_TXFULL);
+}
+static uint64_t value_DTR(tl_hart *h, uint32_t reg) { return (void)reg, tl_a64_dtr_read(h); }
+static void effect_DTR(tl_hart *h, uint32_t reg, uint64_t value) {
+    (void)reg;
+    tl_a64_dtr_write(h, value);
+}
+static uint64_t value_DTRX(tl_hart *h, uint32_t reg) { return (void)reg, tl_a64_dtrrx_take(h); }
+static void effect_DTRX(tl_hart *h, uint32_t reg, uint64_t value) {
+    (void)reg;
+    tl_a64_dtrtx_put(h, (uint32_t)value);
+}
+// Save and restore by an operating system: no flag changes.
+static uint64_t value_OSDTRRX(tl_hart *h, uint32_t reg) { return (void)reg, tl_a64(h)->debug.dtrrx; }
+static void effect_OSDTRRX(tl_hart *h, uint32_t reg, uint64_t value) {
+    (void)reg;
+    tl_a64(h)->debug.dtrrx = (uint32_t)value;
+}
+static uint64_t value_OSDTRTX(tl_hart *h, uint32_t reg) { return (void)reg, tl_a64(h)->debug.dtrtx; }
+static void effect_OSDTRTX(tl_hart *h, uint32_t reg, uint64_t value) {
+    (void)reg;
+    tl_a64(h)->debug.dtrtx = (uint32_t)value;
+}
+static uint64_t value_OSECCR(tl_hart *h, uint32_t reg) { return (void)reg, tl_a64_os_locked(h) ? tl_a64(h)->debug.edeccr : 0; }
+static void effect_OSECCR(tl_hart *h, uint32_t reg, uint64_t value) {
+    enum { LEVELS = 1 << 1 | 1 << 3 | 1 << 5 };
+    (void)reg;
+    if (tl_a64_os_locked(h))
+        tl_a64(h)->debug.edeccr = (uint32_t)value & LEVELS;
+}
+static uint64_t value_DLR(tl_hart *h, uint32_t reg) { return (void)reg, tl_a64(h)->debug.dlr; }
+static void effect_DLR(tl_hart *h, uint32_t reg, uint64_t value) {
+    (void)reg;
+    tl_a64(h)->debug.dlr = value;
+}
+static uint64_t value_DSPSR(tl_hart *h, uint32_t reg) { return (void)reg, tl_a64(h)->debug.dspsr; }
+static void effect_DSPSR(tl_hart *h, uint32_t reg, uint64_t value) {
+    (void)reg;
+    tl_a64(h)->debug.dspsr = (uint32_t)value;
+}
 
 // -- The table.
 
@@ -308,6 +395,8 @@ bool tl_a64_sysreg_permits(tl_hart *h, uint32_t number, bool is_read, uint32_t b
         return true;
     if (verdict == VERDICT_UNDEFINED)
         return tl_a64_undefined(h, bits);
+    if (verdict == VERDICT_HALT)
+        return tl_trap(h, TL_A64_CAUSE_SOFTWARE_ACCESS, bits);
     return at->check == check_FP ? tl_a64_trap_fp(h) : tl_a64_trap_system(h, verdict, bits);
 }
 
@@ -322,7 +411,7 @@ uint64_t tl_a64_sysreg_value(tl_hart *h, uint32_t number) {
     return value;
 }
 
-static void store(tl_hart *h, uint32_t reg, uint64_t value) {
+void tl_a64_sysreg_store(tl_hart *h, uint32_t reg, uint64_t value) {
     uint64_t *cell = stored(h, reg);
     *cell = (*cell & ~rows[reg].mask) | (value & rows[reg].mask);
 }
@@ -336,7 +425,7 @@ void tl_a64_sysreg_set(tl_hart *h, uint32_t number, uint64_t value) {
     } else if (at->effect) {
         at->effect(h, at->reg, value);
     } else {
-        store(h, at->reg, value);
+        tl_a64_sysreg_store(h, at->reg, value);
     }
 }
 

@@ -15,6 +15,10 @@ bool tl_a64_sysreg_permits(tl_hart *h, uint32_t number, bool is_read, uint32_t b
 uint64_t tl_a64_sysreg_value(tl_hart *h, uint32_t number); // with the effect of the read
 void tl_a64_sysreg_set(tl_hart *h, uint32_t number, uint64_t value);
 
+// Writes a stored register under the mask of its row.
+void tl_a64_sysreg_store(tl_hart *h, uint32_t reg, uint64_t value);
+void tl_a64_set_claim(tl_hart *h, uint8_t tags);
+
 // Records that the instruction is UNDEFINED; false.
 static inline bool tl_a64_undefined(tl_hart *h, uint32_t bits) { return tl_trap(h, TL_A64_CAUSE_UNDEFINED, bits); }
 // Records that a control register traps `bits`, an instruction of the class system, to this level;

@@ -3,6 +3,7 @@
 // written to be read beside docs/model.md; speed is no concern.
 #include "isa/a64/step/step.h"
 
+#include "isa/a64/debug.h"
 #include "isa/a64/exec.h"
 #include "isa/a64/pstate.h"
 #include "isa/a64/regime.h"
@@ -94,8 +95,10 @@ void tl_a64_retired(tl_hart *h) {
     const uint32_t old_el = h->priv;
     const bool changes_el = h->changes_priv;
     tl_hart_retired(h);
-    if (changes_el)
+    if (changes_el) {
         tl_a64_el_changed(h, old_el);
+        tl_a64_debug_returned(h);
+    }
 }
 
 tl_step tl_a64_step_one(tl_hart *h, tl_pend_table *pends) {
