@@ -20,7 +20,10 @@ static void count_data_miss(uint64_t *tally, tl_use use) {
 static void evict_data(tl_hart_mem *hm, uint32_t way) {
     tl_l1 *l1 = &hm->l1d;
     uint32_t l2_way = l1->lines[way].l2_way;
-    if (tl_l1d_evicts_data(hm, way))
+    const bool has_data = tl_l1d_evicts_data(hm, way);
+    if (TL_UNLIKELY(l1->client.l2->filter != NULL))
+        tl_l2_take_evicted(&l1->client, tl_cache_line(&l1->cache, way), l2_way, has_data, hm->h->now);
+    else if (has_data)
         tl_l2_release_data(&l1->client, tl_cache_line(&l1->cache, way), l2_way, hm->h->now);
     else
         tl_l2_release(&l1->client, l2_way);
@@ -28,8 +31,12 @@ static void evict_data(tl_hart_mem *hm, uint32_t way) {
 
 void tl_l1d_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, tl_l2_reply reply, bool is_prefetch) {
     tl_l1_line *held = &hm->l1d.lines[way];
-    if (TL_LIKELY(held->state != TL_LINE_I))
+    if (TL_LIKELY(held->state != TL_LINE_I)) {
         evict_data(hm, way);
+        tl_l2 *l2 = hm->l1d.client.l2;
+        if (TL_UNLIKELY(l2->filter != NULL)) // the eviction may have moved the new line's entry
+            reply.l2_way = tl_l2_find(l2, line);
+    }
     tl_cache_fill(&hm->l1d.cache, way, line);
     held->state = reply.state;
     held->l2_way = reply.l2_way;
@@ -126,7 +133,7 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stal
         return data_miss(hm, line, use, stall_cell);
     tl_l1_line *held = &l1->lines[way];
     tl_l2_line *entry = &l1->client.l2->lines[held->l2_way];
-    bool needs_permission = tl_is_store(use) && held->state == TL_LINE_S;
+    bool needs_permission = tl_is_store(use) && !tl_line_may_write(held->state);
     if (needs_permission && !tl_is_walk(use) && tl_contest_refuses(&hm->contender, &l1->client, entry, true))
         return TL_NO_WAY;
     if (TL_UNLIKELY(held->is_contested) && !tl_is_walk(use) && tl_l1d_refuses_hit(hm, way))
@@ -169,7 +176,7 @@ bool tl_l1d_would_refuse(tl_hart_mem *hm, uint64_t line, bool is_store) {
     uint32_t way = tl_cache_find(&hm->l1d.cache, line);
     if (way != TL_NO_WAY) {
         const tl_l1_line *held = &hm->l1d.lines[way];
-        bool needs_permission = is_store && held->state == TL_LINE_S;
+        bool needs_permission = is_store && !tl_line_may_write(held->state);
         return (needs_permission && tl_contest_refuses(&hm->contender, client, &l2->lines[held->l2_way], true)) ||
                (held->is_contested && tl_l1d_refuses_hit(hm, way));
     }
@@ -213,11 +220,11 @@ static bool probe_data(tl_l2_client *client, uint64_t line, uint8_t keep) {
     uint32_t way = tl_cache_find(&l1->cache, line);
     if (way == TL_NO_WAY) // still on its way in, because the directory is exact
         return false;
-    bool has_data = l1->lines[way].state == TL_LINE_M;
+    bool has_data = l1->lines[way].state >= TL_LINE_M;
     tally[TL_S_L1D_PROBE] += 1;
     tally[TL_S_L1D_PROBE_DATA] += has_data;
     tally[TL_S_L1D_WRITEBACK] += has_data;
-    l1->lines[way].state = keep;
+    l1->lines[way].state = keep == TL_LINE_O && !has_data ? TL_LINE_S : keep;
     if (keep != TL_LINE_I) {
         l1->lines[way].is_contested = hm->memory->n_harts > 1; // the next use finds out
         if (l1->lines[way].is_contested)
@@ -234,7 +241,14 @@ static bool probe_data(tl_l2_client *client, uint64_t line, uint8_t keep) {
 
 static void note_sharing(tl_l2_client *client, uint64_t time) { tl_hart_note_sharing(((tl_l1 *)client)->hm->h, time); }
 
-const tl_l2_client_type tl_l1d_client = {.probe = probe_data, .note_sharing = note_sharing};
+static void moved(tl_l2_client *client, uint64_t line, uint32_t l2_way) {
+    tl_l1 *l1 = (tl_l1 *)client;
+    const uint32_t way = tl_cache_find(&l1->cache, line);
+    if (way != TL_NO_WAY)
+        l1->lines[way].l2_way = l2_way;
+}
+
+const tl_l2_client_type tl_l1d_client = {.probe = probe_data, .moved = moved, .note_sharing = note_sharing};
 
 // ---- instructions
 
@@ -244,6 +258,14 @@ static void hide_fetch(tl_hart_mem *hm, uint32_t way) {
         tl_slot_hide_fetch_of_core(hm, way);
 }
 
+static void release_fetch(tl_l1 *l1, uint32_t way) {
+    const uint32_t l2_way = l1->lines[way].l2_way;
+    if (TL_UNLIKELY(l1->client.l2->filter != NULL))
+        tl_l2_forget_fetch(&l1->client, l2_way);
+    else
+        tl_l2_release_fetch(&l1->client, l2_way);
+}
+
 static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *reply, bool is_prefetch) {
     tl_l1 *l1 = &hm->l1i;
     uint32_t way = tl_cache_choose(&l1->cache, line);
@@ -251,7 +273,7 @@ static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *re
     if (held->state != TL_LINE_I) {
         hm->h->tally[TL_S_L1I_EVICT] += 1;
         hide_fetch(hm, way);
-        tl_l2_release_fetch(&l1->client, held->l2_way);
+        release_fetch(l1, way);
     }
     tl_l1i_fill(hm, line, way, reply, is_prefetch);
     return way;
@@ -298,7 +320,7 @@ static void invalidate_fetch(tl_hart_mem *hm, uint32_t way) {
 }
 
 void tl_l1i_drop(tl_hart_mem *hm, uint32_t way) {
-    tl_l2_release_fetch(&hm->l1i.client, hm->l1i.lines[way].l2_way);
+    release_fetch(&hm->l1i, way);
     invalidate_fetch(hm, way);
 }
 
@@ -313,4 +335,4 @@ static bool probe_fetch(tl_l2_client *client, uint64_t line, uint8_t keep) {
     return false;
 }
 
-const tl_l2_client_type tl_l1i_client = {.probe = probe_fetch, .note_sharing = note_sharing};
+const tl_l2_client_type tl_l1i_client = {.probe = probe_fetch, .moved = moved, .note_sharing = note_sharing};
