@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See oracle.h. First-level structures are read through the hart's port, predictors by their struct.
+// See oracle.h. First-level structures are read through the hart's port.
 #include "machine/oracle.h"
 
 static const tl_hart *hart_of(const tl_machine *machine, uint32_t hart) { return hart < machine->n_harts ? machine->harts[hart] : NULL; }

@@ -13,8 +13,8 @@ bool tl_oracle_l2_line(const tl_machine *machine, uint32_t slice, uint32_t way, 
 bool tl_oracle_page(const tl_machine *machine, uint32_t hart, tl_tlb_kind kind, uint32_t entry, tl_page *ret_page);
 bool tl_oracle_table(const tl_machine *machine, uint32_t hart, uint32_t entry, tl_walk_table *ret_table);
 
-// By address. tl_oracle_page_of finds the entry that translates vaddr for the hart now; false: none.
-// tl_oracle_state_of: of the line in an L1, 'I' if it is not there.
+// These search by address. tl_oracle_page_of finds the entry that translates vaddr for the hart
+// now; false: none. tl_oracle_state_of: of the line in an L1, 'I' if it is not there.
 bool tl_oracle_page_of(const tl_machine *machine, uint32_t hart, tl_tlb_kind kind, uint64_t vaddr, tl_page *ret_page);
 char tl_oracle_state_of(const tl_machine *machine, uint32_t hart, bool is_fetch, uint64_t paddr);
 bool tl_oracle_is_in_l2(const tl_machine *machine, uint64_t paddr);

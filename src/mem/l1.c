@@ -20,10 +20,7 @@ static void count_data_miss(uint64_t *tally, tl_use use) {
 static void evict_data(tl_hart_mem *hm, uint32_t way) {
     tl_l1 *l1 = &hm->l1d;
     uint32_t l2_way = l1->lines[way].l2_way;
-    const bool has_data = tl_l1d_evicts_data(hm, way);
-    if (TL_UNLIKELY(l1->client.l2->filter != NULL))
-        tl_l2_take_evicted(&l1->client, tl_cache_line(&l1->cache, way), l2_way, has_data, hm->h->now);
-    else if (has_data)
+    if (tl_l1d_evicts_data(hm, way))
         tl_l2_release_data(&l1->client, tl_cache_line(&l1->cache, way), l2_way, hm->h->now);
     else
         tl_l2_release(&l1->client, l2_way);
@@ -31,12 +28,8 @@ static void evict_data(tl_hart_mem *hm, uint32_t way) {
 
 void tl_l1d_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, tl_l2_reply reply, bool is_prefetch) {
     tl_l1_line *held = &hm->l1d.lines[way];
-    if (TL_LIKELY(held->state != TL_LINE_I)) {
+    if (TL_LIKELY(held->state != TL_LINE_I))
         evict_data(hm, way);
-        tl_l2 *l2 = hm->l1d.client.l2;
-        if (TL_UNLIKELY(l2->filter != NULL)) // the eviction may have moved the new line's entry
-            reply.l2_way = tl_l2_find(l2, line);
-    }
     tl_cache_fill(&hm->l1d.cache, way, line);
     held->state = reply.state;
     held->l2_way = reply.l2_way;
@@ -73,6 +66,19 @@ static bool acquire(tl_hart_mem *hm, uint64_t line, tl_use use, tl_l2_reply *ret
     return true;
 }
 
+// With a snoop filter. Empties the way for the line. Returns the directory entry of the line,
+// because the eviction may have moved it.
+static TL_NOINLINE uint32_t evict_down(tl_hart_mem *hm, uint32_t way, uint64_t line) {
+    tl_l1 *l1 = &hm->l1d;
+    const uint32_t l2_way = l1->lines[way].l2_way;
+    if (l1->lines[way].state != TL_LINE_I) {
+        const bool has_data = tl_l1d_evicts_data(hm, way);
+        tl_l2_take_evicted(&l1->client, tl_cache_line(&l1->cache, way), l2_way, has_data, hm->h->now);
+        l1->lines[way].state = TL_LINE_I;
+    }
+    return tl_l2_find(l1->client.l2, line);
+}
+
 // The victim is chosen early when no step in between can change the choice. The host then fetches
 // the victim's directory entry while the L2 works. A request may leave the victim's set with an
 // invalid way, and then the victim is chosen anew.
@@ -92,6 +98,8 @@ static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t s
     tl_stall(h, stall_cell, reply.cycles);
     if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0))
         way = tl_cache_choose(&l1->cache, line);
+    if (TL_UNLIKELY(l1->client.l2->filter != NULL))
+        reply.l2_way = evict_down(hm, way, line);
     tl_l1d_fill(hm, line, way, reply, false);
     if (tl_is_store(use))
         tl_l1d_take_reservations(hm, line);

@@ -338,10 +338,9 @@ TL_ALWAYS_INLINE uint32_t serve(tl_l2_client *client, tl_l2_slice *slice, const 
     tl_l2 *l2 = client->l2;
     tl_l2_count_request(l2, slice, agent, kind);
     l2->noc[TL_NOC_RESPONSE_DATA] += 1;
-    if (TL_UNLIKELY(l2->bsq != NULL))
-        return serve_detailed(client, slice, agent, line, found, time, hit, ret_cycles);
-    if (TL_UNLIKELY(l2->filter != NULL))
-        return serve_filtered(client, slice, agent, line, found, time, hit, ret_cycles);
+    if (TL_UNLIKELY(l2->is_special))
+        return l2->bsq ? serve_detailed(client, slice, agent, line, found, time, hit, ret_cycles)
+                       : serve_filtered(client, slice, agent, line, found, time, hit, ret_cycles);
     uint64_t cycles = tl_l2_wait(l2, slice, time);
     if (TL_LIKELY(found != TL_NO_WAY)) {
         use(client, slice, found, hit);

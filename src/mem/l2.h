@@ -14,11 +14,12 @@
 #include "mem/dram.h"
 #include "mem/snoop_filter.h"
 
-// States in a client; in an instruction cache I or S. Bit 1: it may write. From M on: its data is
-// newer than what is below. O: M that others read, where no level below has the line.
-enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M, TL_LINE_O = 5 };
-static inline bool tl_line_may_write(uint8_t state) { return (state & 2) != 0; }
-static inline char tl_line_state_name(uint8_t state) { return "ISEM?O"[state]; }
+// States in a client; in an instruction cache I or S. O: M that others read, where no level below
+// has the line. From M on, a line has data for the levels below. O is negative as a signed number,
+// so both questions take one comparison.
+enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M, TL_LINE_O = 0x81 };
+static inline bool tl_line_may_write(uint8_t state) { return (int8_t)state >= TL_LINE_E; }
+static inline char tl_line_state_name(uint8_t state) { return state == TL_LINE_O ? 'O' : "ISEM"[state]; }
 
 typedef struct tl_l2 tl_l2;
 typedef struct tl_l2_client tl_l2_client;
@@ -75,6 +76,7 @@ struct tl_l2 {
     struct tl_bsq *bsq;      // bsq.h; NULL: the machine has no detailed core
     uint32_t busy_cycles, hit_cycles, probe_cycles, upgrade_cycles;
     bool is_prefetching; // the next line after a miss
+    bool is_special;     // there is a bsq or a filter
     // Of all slices. The lines of a way are neighbors. The index of a line is its l2_way everywhere
     // else.
     tl_l2_line *lines;

@@ -272,6 +272,7 @@ static bool new_shared(tl_memory *m, tl_arena *arena, uint64_t *const *shared_ta
         if (!tl_bsq_init(&m->bsq, &m->config.bsq, arena, n_lines, *shared_tally++))
             return false;
     }
+    m->l2.is_special = m->l2.bsq != NULL || m->l2.filter != NULL;
     m->fetched_pages = tl_arena_alloc(arena, m->ram_bytes / 4096 / 8 + 1);
     return m->fetched_pages != NULL;
 }

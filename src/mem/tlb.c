@@ -58,7 +58,7 @@ uint32_t tl_tlb_search(const tl_tlb *tlb, uint64_t vaddr) {
 
 static uint16_t *filter_of(tl_tlb *tlb, uint64_t vaddr) { return &tlb->n_hashed[vaddr >> TL_PAGE_BITS & (TL_TLB_FILTER - 1)]; }
 
-void tl_tlb_sleep(tl_tlb *tlb, uint32_t entry) {
+TL_ALWAYS_INLINE void sleep_now(tl_tlb *tlb, uint32_t entry) {
     if (tlb->pages[entry].level > 0)
         tlb->n_large -= 1;
     else
@@ -67,8 +67,9 @@ void tl_tlb_sleep(tl_tlb *tlb, uint32_t entry) {
     tlb->masks[entry] = tl_page_mask(0);
 }
 
-void tl_tlb_wake(tl_tlb *tlb, uint32_t entry) {
-    const tl_page *page = &tlb->pages[entry];
+void tl_tlb_sleep(tl_tlb *tlb, uint32_t entry) { sleep_now(tlb, entry); }
+
+TL_ALWAYS_INLINE void wake(tl_tlb *tlb, uint32_t entry, const tl_page *page) {
     tlb->vaddrs[entry] = page->vaddr;
     tlb->masks[entry] = tl_page_mask(page->level);
     if (page->level > 0)
@@ -77,9 +78,11 @@ void tl_tlb_wake(tl_tlb *tlb, uint32_t entry) {
         *filter_of(tlb, page->vaddr) += 1;
 }
 
+void tl_tlb_wake(tl_tlb *tlb, uint32_t entry) { wake(tlb, entry, &tlb->pages[entry]); }
+
 void tl_tlb_drop(tl_tlb *tlb, uint32_t entry) {
     if (TL_LIKELY(tl_tlb_is_awake(tlb, entry)))
-        tl_tlb_sleep(tlb, entry);
+        sleep_now(tlb, entry);
     tlb->n_invalid += 1;
     tlb->pages[entry] = (tl_page){0};
 }
@@ -107,7 +110,7 @@ uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_page *page) {
 void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_page *page) {
     tlb->n_invalid -= 1;
     tlb->pages[entry] = *page;
-    tl_tlb_wake(tlb, entry);
+    wake(tlb, entry, page);
     tlb->stamps[entry] = ++*tlb->clock;
     if (TL_LIKELY(tlb->n_eights != 0)) // usually the oldest of its eight was replaced
         tl_tlb_find_oldest(tlb, entry / 8);

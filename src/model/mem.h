@@ -50,8 +50,8 @@ TL_MUST_CHECK bool tl_memory_dma(tl_memory *memory, const tl_agent *agent, uint6
 // Writes l1d lines etc. down? Never needed: data is always in RAM. For inspection: state of the
 // line that holds paddr in one L1D: 'M' 'O' 'E' 'S' 'I'.
 char tl_memory_l1d_state(const tl_memory *memory, uint32_t hart, uint64_t paddr);
-// Likewise a way of a slice of the second level, set * ways + way. state: 'I', 'C' clean, 'D' dirty.
-// false: there is no such way.
+// Likewise a way of a slice of the second level, set * ways + way. state: 'I', 'C' clean,
+// 'D' dirty. false: there is no such way.
 bool tl_memory_l2_line_at(const tl_memory *memory, uint32_t slice, uint32_t way, tl_line_view *ret_line);
 // Translates without side effects or timing; false: not mapped. For tests and tools.
 bool tl_memory_translate(const tl_memory *memory, const tl_hart *h, uint64_t vaddr, uint64_t *ret_paddr);

@@ -111,14 +111,15 @@ static void map(world *w, uint64_t root, uint64_t vaddr, uint32_t level, uint64_
 static uint64_t small_vaddr(uint32_t page) { return UINT64_C(0x400000) + (uint64_t)page * 4096 * (page % 3 == 0 ? 128 : 1); }
 static uint64_t small_paddr(uint32_t asid, uint32_t page) { return BASE + (((uint64_t)page * 7 + asid * 61) % 4096 << 12); }
 
-// What the tables say of vaddr, by the rules by which they were made.
+// The tables say this of vaddr, by the rules by which they were made.
 static entry expected_page(const world *w, uint64_t vaddr) {
     entry e = {.is_valid = true, .asid = w->asid, .world = w->security, .bytes = 4096, .block_bytes = 4096};
     if (vaddr >= UPPER) {
         const uint64_t offset = vaddr - UPPER;
         e.is_global = true;
         e.block_bytes = offset < GIB ? 4096 : offset < 2 * GIB ? 2 << 20 : GIB;
-        e.bytes = e.block_bytes == GIB ? GIB / 2 : e.block_bytes; // TLBs hold halves of blocks of 1 GiB
+        // TLBs hold halves of blocks of 1 GiB.
+        e.bytes = e.block_bytes == GIB ? GIB / 2 : e.block_bytes;
         e.vaddr = vaddr / e.bytes * e.bytes;
         const uint64_t place = offset < GIB ? offset / 4096 * 4096 : offset < 2 * GIB ? offset % GIB / e.bytes * e.bytes : 0;
         e.paddr = BASE + place + (e.block_bytes == GIB && offset % GIB >= GIB / 2 ? GIB / 2 : 0);
@@ -309,7 +310,8 @@ static answer read_ram(world *w, uint32_t crm, uint32_t op2, uint32_t place) {
     return a;
 }
 
-static uint64_t field(const answer *a, uint32_t high, uint32_t low) { // bits of the 128, as the manual numbers them
+// Returns bits of the 128, as the manual numbers them.
+static uint64_t field(const answer *a, uint32_t high, uint32_t low) {
     uint64_t value = 0;
     for (uint32_t bit = low; bit <= high; bit++)
         value |= (uint64_t)(a->dr[bit / 32] >> bit % 32 & 1) << (bit - low);
@@ -323,7 +325,8 @@ static void check_main_entry(const answer *a, uint32_t index, const entry *e) {
         return;
     }
     const uint64_t code = field(a, 58, 56), shift = code == 1 ? 12 : code == 3 ? 16 : code == 5 ? 21 : 29;
-    uint64_t vaddr = field(a, 30, 2) << 19 | (field(a, 1, 1) ? UPPER : 0); // the index gives bits 6 above the page's size
+    // The index gives the seven bits above the page's size.
+    uint64_t vaddr = field(a, 30, 2) << 19 | (field(a, 1, 1) ? UPPER : 0);
     vaddr |= (uint64_t)index << shift;
     assert_int_equal(vaddr, e->vaddr);
     assert_int_equal(UINT64_C(1) << shift, e->bytes);
@@ -385,8 +388,9 @@ static void check_l1d_rams(world *w) {
             const uint64_t paddr = (((uint64_t)(tag.dr[1] & 0xfffffff) << 12) & ~UINT64_C(0x1fff)) | (uint64_t)set << 6;
             assert_int_equal(paddr, line.paddr);
             assert_int_equal(tag.dr[0] >> 31, paddr >> 11 & 1);
-            assert_int_equal(tag.dr[1] >> 28 & 9, 1);    // Non-secure, no parity
-            assert_int_equal(tag.dr[0] & 0x7ffffff4, 0); // no dirty copy, no parity, not outer shareable
+            assert_int_equal(tag.dr[1] >> 28 & 9, 1); // Non-secure, no parity
+            // No copy of the dirty bit, no parity, not outer shareable.
+            assert_int_equal(tag.dr[0] & 0x7ffffff4, 0);
             for (uint32_t i = 0; i < 8 && paddr - BASE < TABLES; i++) {
                 const answer data = read_ram(w, 4, 0, way << 30 | set << 6 | i << 3);
                 assert_int_equal((uint64_t)data.dr[1] << 32 | data.dr[0], w->shadow[(paddr - BASE) / 8 + i]);

@@ -102,8 +102,8 @@ void tl_a64_regime_written(tl_hart *h, uint32_t reg, uint64_t old) {
         h->port->context_changed(h);
 }
 
-// In TLBs without tags nothing tells translations of EL3 from those of the levels below. A change of
-// level between the two drops them where EL3 translates.
+// In TLBs without tags nothing tells translations of EL3 from those of the levels below. A change
+// of level between the two drops them where EL3 translates.
 void tl_a64_el_changed(tl_hart *h, uint32_t old_el) {
     const bool is_other_regime = (h->priv == TL_A64_EL3) != (old_el == TL_A64_EL3);
     const bool is_el3_paged = tl_a64(h)->sys.reg[TL_A64_R_SCTLR_EL3] & TL_A64_SCTLR_M;
