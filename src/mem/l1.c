@@ -66,6 +66,19 @@ static bool acquire(tl_hart_mem *hm, uint64_t line, tl_use use, tl_l2_reply *ret
     return true;
 }
 
+// With a snoop filter. Empties the way for the line. Returns the directory entry of the line,
+// because the eviction may have moved it.
+static TL_NOINLINE uint32_t evict_down(tl_hart_mem *hm, uint32_t way, uint64_t line) {
+    tl_l1 *l1 = &hm->l1d;
+    const uint32_t l2_way = l1->lines[way].l2_way;
+    if (l1->lines[way].state != TL_LINE_I) {
+        const bool has_data = tl_l1d_evicts_data(hm, way);
+        tl_l2_take_evicted(&l1->client, tl_cache_line(&l1->cache, way), l2_way, has_data, hm->h->now);
+        l1->lines[way].state = TL_LINE_I;
+    }
+    return tl_l2_find(l1->client.l2, line);
+}
+
 // The victim is chosen early when no step in between can change the choice. The host then fetches
 // the victim's directory entry while the L2 works. A request may leave the victim's set with an
 // invalid way, and then the victim is chosen anew.
@@ -85,6 +98,8 @@ static uint32_t data_miss(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t s
     tl_stall(h, stall_cell, reply.cycles);
     if (TL_UNLIKELY(!is_early || l1->cache.n_invalid != 0))
         way = tl_cache_choose(&l1->cache, line);
+    if (TL_UNLIKELY(l1->client.l2->filter != NULL))
+        reply.l2_way = evict_down(hm, way, line);
     tl_l1d_fill(hm, line, way, reply, false);
     if (tl_is_store(use))
         tl_l1d_take_reservations(hm, line);
@@ -126,7 +141,7 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stal
         return data_miss(hm, line, use, stall_cell);
     tl_l1_line *held = &l1->lines[way];
     tl_l2_line *entry = &l1->client.l2->lines[held->l2_way];
-    bool needs_permission = tl_is_store(use) && held->state == TL_LINE_S;
+    bool needs_permission = tl_is_store(use) && !tl_line_may_write(held->state);
     if (needs_permission && !tl_is_walk(use) && tl_contest_refuses(&hm->contender, &l1->client, entry, true))
         return TL_NO_WAY;
     if (TL_UNLIKELY(held->is_contested) && !tl_is_walk(use) && tl_l1d_refuses_hit(hm, way))
@@ -169,7 +184,7 @@ bool tl_l1d_would_refuse(tl_hart_mem *hm, uint64_t line, bool is_store) {
     uint32_t way = tl_cache_find(&hm->l1d.cache, line);
     if (way != TL_NO_WAY) {
         const tl_l1_line *held = &hm->l1d.lines[way];
-        bool needs_permission = is_store && held->state == TL_LINE_S;
+        bool needs_permission = is_store && !tl_line_may_write(held->state);
         return (needs_permission && tl_contest_refuses(&hm->contender, client, &l2->lines[held->l2_way], true)) ||
                (held->is_contested && tl_l1d_refuses_hit(hm, way));
     }
@@ -213,11 +228,11 @@ static bool probe_data(tl_l2_client *client, uint64_t line, uint8_t keep) {
     uint32_t way = tl_cache_find(&l1->cache, line);
     if (way == TL_NO_WAY) // still on its way in, because the directory is exact
         return false;
-    bool has_data = l1->lines[way].state == TL_LINE_M;
+    bool has_data = l1->lines[way].state >= TL_LINE_M;
     tally[TL_S_L1D_PROBE] += 1;
     tally[TL_S_L1D_PROBE_DATA] += has_data;
     tally[TL_S_L1D_WRITEBACK] += has_data;
-    l1->lines[way].state = keep;
+    l1->lines[way].state = keep == TL_LINE_O && !has_data ? TL_LINE_S : keep;
     if (keep != TL_LINE_I) {
         l1->lines[way].is_contested = hm->memory->n_harts > 1; // the next use finds out
         if (l1->lines[way].is_contested)
@@ -234,7 +249,14 @@ static bool probe_data(tl_l2_client *client, uint64_t line, uint8_t keep) {
 
 static void note_sharing(tl_l2_client *client, uint64_t time) { tl_hart_note_sharing(((tl_l1 *)client)->hm->h, time); }
 
-const tl_l2_client_type tl_l1d_client = {.probe = probe_data, .note_sharing = note_sharing};
+static void moved(tl_l2_client *client, uint64_t line, uint32_t l2_way) {
+    tl_l1 *l1 = (tl_l1 *)client;
+    const uint32_t way = tl_cache_find(&l1->cache, line);
+    if (way != TL_NO_WAY)
+        l1->lines[way].l2_way = l2_way;
+}
+
+const tl_l2_client_type tl_l1d_client = {.probe = probe_data, .moved = moved, .note_sharing = note_sharing};
 
 // ---- instructions
 
@@ -244,6 +266,14 @@ static void hide_fetch(tl_hart_mem *hm, uint32_t way) {
         tl_slot_hide_fetch_of_core(hm, way);
 }
 
+static void release_fetch(tl_l1 *l1, uint32_t way) {
+    const uint32_t l2_way = l1->lines[way].l2_way;
+    if (TL_UNLIKELY(l1->client.l2->filter != NULL))
+        tl_l2_forget_fetch(&l1->client, l2_way);
+    else
+        tl_l2_release_fetch(&l1->client, l2_way);
+}
+
 static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *reply, bool is_prefetch) {
     tl_l1 *l1 = &hm->l1i;
     uint32_t way = tl_cache_choose(&l1->cache, line);
@@ -251,7 +281,7 @@ static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *re
     if (held->state != TL_LINE_I) {
         hm->h->tally[TL_S_L1I_EVICT] += 1;
         hide_fetch(hm, way);
-        tl_l2_release_fetch(&l1->client, held->l2_way);
+        release_fetch(l1, way);
     }
     tl_l1i_fill(hm, line, way, reply, is_prefetch);
     return way;
@@ -298,7 +328,7 @@ static void invalidate_fetch(tl_hart_mem *hm, uint32_t way) {
 }
 
 void tl_l1i_drop(tl_hart_mem *hm, uint32_t way) {
-    tl_l2_release_fetch(&hm->l1i.client, hm->l1i.lines[way].l2_way);
+    release_fetch(&hm->l1i, way);
     invalidate_fetch(hm, way);
 }
 
@@ -313,4 +343,4 @@ static bool probe_fetch(tl_l2_client *client, uint64_t line, uint8_t keep) {
     return false;
 }
 
-const tl_l2_client_type tl_l1i_client = {.probe = probe_fetch, .note_sharing = note_sharing};
+const tl_l2_client_type tl_l1i_client = {.probe = probe_fetch, .moved = moved, .note_sharing = note_sharing};

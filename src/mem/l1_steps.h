@@ -17,7 +17,7 @@ TL_ALWAYS_INLINE bool tl_l1d_evicts_data(tl_hart_mem *hm, uint32_t way) {
     uint64_t *tally = hm->h->tally;
     tally[TL_S_L1D_EVICT] += 1;
     tl_slot_hide_data(hm, way);
-    if (hm->l1d.lines[way].state != TL_LINE_M)
+    if (hm->l1d.lines[way].state < TL_LINE_M)
         return false;
     tally[TL_S_L1D_EVICT_DIRTY] += 1;
     tally[TL_S_L1D_WRITEBACK] += 1;

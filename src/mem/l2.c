@@ -31,6 +31,8 @@ static void probe_data_cache(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, t
     client->link[tl_l2_release_signal(has_data, entry->is_owned, keep != TL_LINE_I)] += 1;
     if (has_data)
         tl_l2_take_data(slice, entry);
+    if (TL_UNLIKELY(tl_l2_is_outside(l2, (uint32_t)(entry - l2->lines))))
+        entry->is_dirty = false; // a first-level cache has the data
     if (keep == TL_LINE_I)
         tl_l2_remove_sharer(entry, client);
 }
@@ -40,7 +42,8 @@ static tl_l2_client *owner_of(const tl_l2 *l2, const tl_l2_line *entry) {
 }
 
 void tl_l2_share_owner(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why) {
-    probe_data_cache(l2, slice, entry, owner_of(l2, entry), line, TL_LINE_S, why);
+    const uint8_t keep = tl_l2_is_outside(l2, (uint32_t)(entry - l2->lines)) ? TL_LINE_O : TL_LINE_S;
+    probe_data_cache(l2, slice, entry, owner_of(l2, entry), line, keep, why);
     entry->is_owned = false;
 }
 
@@ -218,6 +221,72 @@ static TL_NOINLINE void fetch_ahead(tl_l2 *l2, const tl_agent *agent, uint64_t l
             return;
 }
 
+// ---- a second level that is not inclusive
+
+static void move_entry(tl_l2 *l2, uint64_t line, uint32_t from, uint32_t to) {
+    l2->lines[to] = l2->lines[from];
+    l2->contested_at[to] = l2->contested_at[from];
+    for (uint32_t left = l2->lines[to].sharers; left != 0; left &= left - 1) {
+        tl_l2_client *client = l2->clients[__builtin_ctz(left)];
+        client->type->moved(client, line, to);
+    }
+}
+
+// A line makes room. Caches above keep it.
+static void evict_alone(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint32_t way, uint64_t time) {
+    const uint64_t line = tl_cache_line(&slice->cache, way);
+    tl_l2_line *entry = &l2->lines[slice->first_way + way];
+    slice->tally[entry->is_dirty ? TL_L2_EVICT_DIRTY : TL_L2_EVICT_CLEAN] += 1;
+    if (entry->is_dirty) {
+        slice->tally[TL_L2_WRITEBACK] += 1;
+        tl_dram_write(&l2->dram, agent, line, time);
+        entry->is_dirty = false;
+    }
+    if (entry->sharers != 0)
+        move_entry(l2, line, slice->first_way + way, tl_snoop_filter_take(l2->filter, line));
+}
+
+// Puts a line into a way of its own. outside: the index of its entry in the snoop filter, or
+// TL_NO_WAY. Returns the way, as an index of tl_l2.lines.
+static uint32_t admit(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t outside, uint64_t time) {
+    tl_cache *cache = &slice->cache;
+    const uint32_t way = tl_cache_choose(cache, line), l2_way = slice->first_way + way;
+    if (cache->tags[way] != TL_NO_TAG)
+        evict_alone(l2, slice, agent, way, time);
+    tl_cache_fill(cache, way, line);
+    l2->lines[l2_way] = (tl_l2_line){0};
+    if (outside != TL_NO_WAY) {
+        move_entry(l2, line, outside, l2_way);
+        tl_snoop_filter_release(l2->filter, outside);
+    }
+    return l2_way;
+}
+
+void tl_l2_take_evicted(tl_l2_client *client, uint64_t line, uint32_t l2_way, bool has_data, uint64_t time) {
+    tl_l2 *l2 = client->l2;
+    tl_l2_slice *slice = tl_l2_slice_of(l2, line);
+    if (has_data)
+        tl_l2_take_release(client, slice, l2_way, time);
+    else
+        tl_l2_release(client, l2_way);
+    if (!tl_l2_is_outside(l2, l2_way)) {
+        if (has_data)
+            tl_cache_touch(&slice->cache, tl_l2_cache_way(l2, slice, l2_way));
+        return;
+    }
+    if (!has_data) // the line comes all the same
+        tl_server_occupy(&slice->server, time, l2->busy_cycles);
+    slice->tally[TL_L2_EVICT_FILL] += 1;
+    (void)admit(l2, slice, &client->agent, line, l2_way, time);
+}
+
+void tl_l2_forget_fetch(tl_l2_client *client, uint32_t l2_way) {
+    tl_l2 *l2 = client->l2;
+    tl_l2_release_fetch(client, l2_way);
+    if (tl_l2_is_outside(l2, l2_way) && l2->lines[l2_way].sharers == 0)
+        tl_snoop_filter_release(l2->filter, l2_way);
+}
+
 // A request uses a line that is here; `hit`: TL_LINK_*_HIT.
 TL_ALWAYS_INLINE void use(const tl_l2_client *client, tl_l2_slice *slice, uint32_t l2_way, enum tl_mem_signal hit) {
     tl_l2_line *entry = &client->l2->lines[l2_way];
@@ -250,14 +319,46 @@ static TL_NOINLINE uint32_t serve_detailed(tl_l2_client *client, tl_l2_slice *sl
     return found;
 }
 
+// `serve` with a snoop filter, behind the first counts. A line that a data cache holds comes from
+// there, which takes the time of a probe. The grant adds that time to a store, and where there is
+// an owner. Instructions fill the second level.
+static TL_NOINLINE uint32_t serve_filtered(tl_l2_client *client, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t found,
+                                           uint64_t time, enum tl_mem_signal hit, uint64_t *ret_cycles) {
+    tl_l2 *l2 = client->l2;
+    uint64_t cycles = tl_l2_wait(l2, slice, time);
+    if (found != TL_NO_WAY && !tl_l2_is_outside(l2, found)) {
+        use(client, slice, found, hit);
+        *ret_cycles = cycles;
+        return found;
+    }
+    const tl_l2_line *entry = found == TL_NO_WAY ? NULL : &l2->lines[found];
+    const uint64_t asked = time + cycles;
+    if (entry && (entry->sharers & TL_L2_DATA_CACHES) != 0) {
+        tl_l2_count_hit(client->link, entry, hit);
+        cycles += entry->is_owned || hit == TL_LINK_ACQUIRE_NT_HIT ? 0 : l2->probe_cycles;
+    } else {
+        tl_l2_count_miss(client->link, slice, agent, hit);
+        cycles += tl_dram_read(&l2->dram, agent, line, asked);
+    }
+    *ret_cycles = cycles;
+    if (hit == TL_LINK_GET_HIT)
+        return admit(l2, slice, agent, line, found, asked);
+    if (found == TL_NO_WAY) {
+        found = tl_snoop_filter_take(l2->filter, line);
+        l2->lines[found] = (tl_l2_line){0};
+    }
+    return found;
+}
+
 // Finds the line or fills it. Returns its way; *ret_cycles is the time until then.
 TL_ALWAYS_INLINE uint32_t serve(tl_l2_client *client, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t found,
                                 uint64_t time, enum tl_mem_signal kind, enum tl_mem_signal hit, uint64_t *ret_cycles) {
     tl_l2 *l2 = client->l2;
     tl_l2_count_request(l2, slice, agent, kind);
     l2->noc[TL_NOC_RESPONSE_DATA] += 1;
-    if (TL_UNLIKELY(l2->bsq != NULL))
-        return serve_detailed(client, slice, agent, line, found, time, hit, ret_cycles);
+    if (TL_UNLIKELY(l2->is_special))
+        return l2->bsq ? serve_detailed(client, slice, agent, line, found, time, hit, ret_cycles)
+                       : serve_filtered(client, slice, agent, line, found, time, hit, ret_cycles);
     uint64_t cycles = tl_l2_wait(l2, slice, time);
     if (TL_LIKELY(found != TL_NO_WAY)) {
         use(client, slice, found, hit);
@@ -358,7 +459,8 @@ uint64_t tl_l2_acquire_permission(tl_l2_client *client, const tl_agent *agent, u
     uint64_t cycles = tl_server_occupy(&slice->server, time, l2->busy_cycles);
     slice->tally[TL_L2_BUSY] += cycles;
     cycles += l2->upgrade_cycles;
-    tl_cache_touch(&slice->cache, tl_l2_cache_way(l2, slice, l2_way));
+    if (TL_LIKELY(!tl_l2_is_outside(l2, l2_way)))
+        tl_cache_touch(&slice->cache, tl_l2_cache_way(l2, slice, l2_way));
     return cycles + tl_l2_grant_write(client, slice, entry, line, time);
 }
 
@@ -425,7 +527,13 @@ void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint
         slice->tally[signals[use].part] += 1;
     time += tl_server_occupy(&slice->server, time, l2->busy_cycles) + l2->hit_cycles;
     uint32_t l2_way = tl_l2_find(l2, line);
-    if (l2_way == TL_NO_WAY) {
+    const bool is_outside = l2_way != TL_NO_WAY && tl_l2_is_outside(l2, l2_way);
+    if (is_outside && is_write) {
+        probe_all(l2, slice, &l2->lines[l2_way], line);
+        tl_snoop_filter_release(l2->filter, l2_way);
+    }
+    const bool is_snooped = is_outside && !is_write && (l2->lines[l2_way].sharers & TL_L2_DATA_CACHES) != 0;
+    if (l2_way == TL_NO_WAY || (is_outside && !is_snooped)) {
         slice->tally[signals[use].miss] += 1;
         if (is_write)
             tl_dram_write(&l2->dram, agent, line, time);
@@ -434,7 +542,8 @@ void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint
         return;
     }
     tl_l2_line *entry = &l2->lines[l2_way];
-    tl_cache_touch(&slice->cache, tl_l2_cache_way(l2, slice, l2_way));
+    if (!is_outside)
+        tl_cache_touch(&slice->cache, tl_l2_cache_way(l2, slice, l2_way));
     slice->tally[signals[use].hit] += 1;
     slice->tally[signals[use].hit_shared] += entry->sharers != 0;
     if (!is_write) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The shared second level has slices, chosen by the low line-number bits. It is inclusive of every
 // cache above, and its tags hold a directory. It probes the caches above as clients, and knows no
-// hart.
+// hart. With l2.fill: evict it is not inclusive, and a snoop filter has the rest of the directory.
 //
 // A client finds its line (tl_l2_find). It asks for the line or for permission to write it. It
 // reports that it drops the line. One request waits for the slice, looks up, reads memory or probes
@@ -12,8 +12,14 @@
 
 #include "mem/cache.h"
 #include "mem/dram.h"
+#include "mem/snoop_filter.h"
 
-enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M }; // in a client; in an instruction cache I or S
+// States in a client; in an instruction cache I or S. O: M that others read, where no level below
+// has the line. From M on, a line has data for the levels below. O is negative as a signed number,
+// so both questions take one comparison.
+enum { TL_LINE_I, TL_LINE_S, TL_LINE_E, TL_LINE_M, TL_LINE_O = 0x81 };
+static inline bool tl_line_may_write(uint8_t state) { return (int8_t)state >= TL_LINE_E; }
+static inline char tl_line_state_name(uint8_t state) { return state == TL_LINE_O ? 'O' : "ISEM"[state]; }
 
 typedef struct tl_l2 tl_l2;
 typedef struct tl_l2_client tl_l2_client;
@@ -21,8 +27,11 @@ typedef struct tl_l2_client tl_l2_client;
 typedef struct tl_l2_client_type {
     // Takes the line to state `keep`, S or I, for another client, a device or an eviction. Returns
     // whether the client answers with data, which it has changed. A line on its way in is not here
-    // yet.
+    // yet. keep TL_LINE_O: S, but O where it has changed the line.
     bool (*probe)(tl_l2_client *client, uint64_t line, uint8_t keep);
+    // The directory entry of the line has another index of tl_l2.lines. A line on its way in is not
+    // here yet.
+    void (*moved)(tl_l2_client *client, uint64_t line, uint32_t l2_way);
     // A data cache was probed for a client of another hart, and this is one of the two: contest.h.
     void (*note_sharing)(tl_l2_client *client, uint64_t time);
 } tl_l2_client_type;
@@ -61,11 +70,13 @@ typedef struct tl_l2_slice {
 
 struct tl_l2 {
     uint32_t line_log2, slice_mask;
-    uint32_t sector_log2; // of the lines of a tag
-    uint32_t slice_shift; // drops the bits within the lines of a tag
-    struct tl_bsq *bsq;   // bsq.h; NULL: the machine has no detailed core
+    uint32_t sector_log2;    // of the lines of a tag
+    uint32_t slice_shift;    // drops the bits within the lines of a tag
+    tl_snoop_filter *filter; // NULL: the second level is inclusive
+    struct tl_bsq *bsq;      // bsq.h; NULL: the machine has no detailed core
     uint32_t busy_cycles, hit_cycles, probe_cycles, upgrade_cycles;
     bool is_prefetching; // the next line after a miss
+    bool is_special;     // there is a bsq or a filter
     // Of all slices. The lines of a way are neighbors. The index of a line is its l2_way everywhere
     // else.
     tl_l2_line *lines;
@@ -109,6 +120,11 @@ uint64_t tl_l2_put(tl_l2_client *client, const tl_agent *agent, uint64_t line, u
 // Every line goes, those above first, and memory gets what was changed.
 void tl_l2_empty(tl_l2 *l2, const tl_agent *agent, uint64_t time);
 
+// With a snoop filter: a data cache evicted the line, which comes to the second level, and an
+// instruction cache dropped it. A request or an eviction may give other lines another index.
+void tl_l2_take_evicted(tl_l2_client *client, uint64_t line, uint32_t l2_way, bool has_data, uint64_t time);
+void tl_l2_forget_fetch(tl_l2_client *client, uint32_t l2_way);
+
 // A device reads the line, writes all of it, or writes part of it.
 typedef enum tl_dma { TL_DMA_GET, TL_DMA_PUT_FULL, TL_DMA_PUT_PARTIAL } tl_dma;
 void tl_l2_dma(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_dma use, uint64_t time);
@@ -145,13 +161,16 @@ static inline uint32_t tl_l2_find(tl_l2 *l2, uint64_t line) {
     const tl_l2_slice *slice = tl_l2_slice_of(l2, line);
     uint32_t way = tl_cache_find(&slice->cache, line);
     if (way == TL_NO_WAY)
-        return TL_NO_WAY;
+        return TL_UNLIKELY(l2->filter != NULL) ? tl_snoop_filter_find(l2->filter, line) : TL_NO_WAY;
     way += slice->first_way;
     if (TL_LIKELY(l2->sector_log2 == 0))
         return way;
     way = way << l2->sector_log2 | (uint32_t)(line >> l2->line_log2 & ((1u << l2->sector_log2) - 1));
     return l2->lines[way].is_present ? way : TL_NO_WAY;
 }
+
+// Returns whether the second level lacks the line of this index.
+static inline bool tl_l2_is_outside(const tl_l2 *l2, uint32_t l2_way) { return l2->filter != NULL && l2_way >= l2->filter->first; }
 
 TL_ALWAYS_INLINE void tl_l2_add_sharer(tl_l2_line *entry, const tl_l2_client *client) {
     entry->sharers = (entry->sharers | client->bit) & TL_L2_ALL_CLIENTS;

@@ -67,14 +67,16 @@ static tl_status check(const tl_config *config, tl_error *err) {
         status = check_tlb("dtlb", &config->dtlb, err);
     if (status == TL_OK && config->l2tlb.entries != 0)
         status = check_tlb("l2tlb", &config->l2tlb, err);
+    if (status == TL_OK && config->walk_cache.entries != 0)
+        status = check_tlb("walk_cache", &config->walk_cache, err);
     return status;
 }
 
 // Numbers of the random sequences.
-enum { UNIT_L1I, UNIT_L1D, UNIT_ITLB, UNIT_DTLB, UNIT_L2TLB, UNITS_PER_HART, UNIT_L2 = 64 };
+enum { UNIT_L1I, UNIT_L1D, UNIT_ITLB, UNIT_DTLB, UNIT_L2TLB, UNITS_PER_HART, UNIT_L2 = 64, UNIT_WALK_CACHE = 128 };
 
 static uint64_t seed_of(const tl_memory *m, uint32_t hart, uint32_t unit) {
-    return tl_replacement_seed(m->config.seed, unit == UNIT_L2 ? UNIT_L2 + hart : hart * UNITS_PER_HART + unit);
+    return tl_replacement_seed(m->config.seed, unit >= UNIT_L2 ? unit + hart : hart * UNITS_PER_HART + unit);
 }
 
 typedef struct l1_kind {
@@ -183,12 +185,27 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
                                     config->l2tlb.replacement, stamps, &hm->l2tlb_clock, seed_of(m, h->id, UNIT_L2TLB)))
             return false;
     }
+    hm->has_tags = config->asid_bits != 0;
+    if (hm->has_tags) {
+        tl_tlb_set_tagged(&hm->itlb.tlb);
+        tl_tlb_set_tagged(&hm->dtlb.tlb);
+        tl_tlb_set_tagged(&hm->l2tlb);
+    }
+    if (!tl_walk_cache_init(&hm->walk_cache, arena, &config->walk_cache, seed_of(m, h->id, UNIT_WALK_CACHE)))
+        return false;
     m->is_fixed = tl_cache_is_fixed(&hm->l1d.cache) && tl_cache_is_fixed(&m->l2.slices[0].cache) && config->l2_slices == 1 &&
-                  config->l1d.prefetch == TL_PREFETCH_NONE && config->l2.prefetch == TL_PREFETCH_NONE && !m->l2.bsq;
+                  config->l1d.prefetch == TL_PREFETCH_NONE && config->l2.prefetch == TL_PREFETCH_NONE && !m->l2.bsq && !m->l2.filter;
     m->is_fixed_fetch = m->is_fixed && tl_cache_is_fixed(&hm->l1i.cache) && config->l1i.prefetch == TL_PREFETCH_NONE;
     h->port = m->is_fixed_fetch ? &tl_memory_port_fixed : m->is_fixed ? &tl_memory_port_fixed_data : &tl_memory_port;
     tl_slots_init(hm);
     return true;
+}
+
+// Lines of the first level, one more for each cache while a line comes in, and one that the second
+// level drops for it.
+static size_t n_filter_entries(const tl_config *config) {
+    const size_t n_lines = (size_t)sets_of(&config->l1i) * config->l1i.ways + (size_t)sets_of(&config->l1d) * config->l1d.ways;
+    return config->l2_fill == TL_FILL_EVICT ? config->n_harts * (n_lines + 2) + 1 : 0;
 }
 
 static bool new_l2(tl_memory *m, tl_arena *arena, uint64_t *const **next_tally) {
@@ -206,11 +223,17 @@ static bool new_l2(tl_memory *m, tl_arena *arena, uint64_t *const **next_tally) 
     l2->probe_cycles = config->mem.probe_cycles;
     l2->upgrade_cycles = config->mem.upgrade_cycles;
     l2->is_prefetching = config->l2.prefetch == TL_PREFETCH_NEXT_LINE;
+    const size_t n_outside = n_filter_entries(config);
     uint64_t *stamps = tl_arena_alloc(arena, n_ways * sizeof *stamps);
-    l2->lines = tl_arena_alloc(arena, n_lines * sizeof *l2->lines);
-    l2->contested_at = tl_arena_alloc(arena, n_lines * sizeof *l2->contested_at);
+    l2->lines = tl_arena_alloc(arena, (n_lines + n_outside) * sizeof *l2->lines);
+    l2->contested_at = tl_arena_alloc(arena, (n_lines + n_outside) * sizeof *l2->contested_at);
     if (!stamps || !l2->lines || !l2->contested_at)
         return false;
+    if (n_outside != 0) {
+        l2->filter = &m->filter;
+        if (!tl_snoop_filter_init(&m->filter, arena, (uint32_t)n_outside, (uint32_t)n_lines, m->line_log2))
+            return false;
+    }
     for (uint32_t i = 0; i < config->l2_slices; i++) {
         tl_l2_slice *slice = &l2->slices[i];
         slice->tally = *(*next_tally)++;
@@ -259,6 +282,7 @@ static bool new_shared(tl_memory *m, tl_arena *arena, uint64_t *const *shared_ta
         if (!tl_bsq_init(&m->bsq, &m->config.bsq, arena, n_lines, *shared_tally++))
             return false;
     }
+    m->l2.is_special = m->l2.bsq != NULL || m->l2.filter != NULL;
     m->fetched_pages = tl_arena_alloc(arena, m->ram_bytes / 4096 / 8 + 1);
     return m->fetched_pages != NULL;
 }
@@ -353,8 +377,22 @@ void tl_memory_break_reservations(tl_memory *m, uint64_t paddr, uint64_t size_by
     }
 }
 
+bool tl_memory_l2_line_at(const tl_memory *m, uint32_t slice, uint32_t way, tl_line_view *ret_line) {
+    if (slice >= m->config.l2_slices || way >= tl_cache_n_ways(&m->l2.slices[slice].cache))
+        return false;
+    const tl_l2_slice *at = &m->l2.slices[slice];
+    const bool is_valid = at->cache.tags[way] != TL_NO_TAG;
+    // A tag of several lines is seen as its first line.
+    const tl_l2_line *line = &m->l2.lines[(at->first_way + way) << m->l2.sector_log2];
+    *ret_line = (tl_line_view){.paddr = is_valid ? tl_cache_line(&at->cache, way) : 0,
+                               .state = !is_valid        ? 'I'
+                                        : line->is_dirty ? 'D'
+                                                         : 'C'};
+    return true;
+}
+
 char tl_memory_l1d_state(const tl_memory *m, uint32_t hart, uint64_t paddr) {
     const tl_l1 *l1 = &m->harts[hart].l1d;
     uint32_t way = tl_cache_find(&l1->cache, paddr & ~(tl_line_bytes(m) - 1));
-    return way == TL_NO_WAY ? 'I' : "ISEM"[l1->lines[way].state];
+    return way == TL_NO_WAY ? 'I' : tl_line_state_name(l1->lines[way].state);
 }

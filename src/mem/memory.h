@@ -8,6 +8,7 @@
 #include "mem/bsq.h"
 #include "mem/l1.h"
 #include "mem/tlb.h"
+#include "mem/walk_cache.h"
 #include "model/bus.h"
 #include "model/isa.h"
 #include "model/mem.h"
@@ -51,6 +52,10 @@ struct tl_hart_mem { // h->mem
     struct tl_hart_mem *dtlb_partner; // the hart whose DTLB has the same entries; NULL: none
     tl_tlb l2tlb;
     uint64_t l2tlb_clock;
+    tl_walk_cache walk_cache;
+    // Entries of TLBs have tags, and sleep and wake (tlb.h). was_paged: tl_regime.is_paged when the
+    // address space changed last.
+    bool has_tags, was_paged[TL_N_VIEWS];
     tl_slot_set user_slots; // of view S, for pages of programs
     // Of views U and S, for executable pages without TL_PAGE_READ.
     tl_slot_set code_slots[TL_VIEW_M];
@@ -75,7 +80,8 @@ struct tl_memory {
     const tl_bus *devices;         // addresses outside RAM; NULL: no device
     uint8_t *fetched_pages;        // a bit for each RAM page that was ever in an L1I
     tl_l2 l2;
-    tl_bsq bsq; // of detailed cores
+    tl_bsq bsq;             // of detailed cores
+    tl_snoop_filter filter; // with l2.fill: evict
     tl_hart_mem harts[TL_MAX_HARTS];
 };
 
@@ -146,6 +152,9 @@ const tl_page_slot *tl_translate_page_store(tl_hart_mem *hm, uint64_t vaddr);
 // Records the fault and returns false.
 bool tl_access_fault(tl_hart_mem *hm, uint64_t vaddr, tl_access access);
 void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all);
+void tl_tlbs_drop(tl_hart_mem *hm, const tl_tlb_drop_request *request);
+// TLBs with tags: puts to sleep and wakes entries for another world or asid of h->regime.
+void tl_tlbs_select(tl_hart_mem *hm);
 
 // Returns the TL_PAGE_USER bit of the pages of a view. TL_VIEW_M has no pages, so its result
 // matches no flags.

@@ -492,13 +492,56 @@ static void broadcast_flush_translation(tl_hart *h, uint64_t vaddr, bool is_all)
         tl_tlbs_flush(&memory->harts[i], vaddr, is_all);
 }
 
+// The user-mode personality has address spaces without numbers.
 static void context_changed(tl_hart *h) {
     tl_hart_mem *hm = tl_mem_of(h);
+    if (TL_UNLIKELY(hm->has_tags) && h->is_privileged) {
+        tl_tlbs_select(hm);
+        return;
+    }
     tl_tlbs_flush(hm, 0, true);
     tl_slots_hide_view(hm, TL_VIEW_U); // untranslated slots, too
     tl_slots_hide_view(hm, TL_VIEW_S);
     if (h->regime.is_paged[TL_VIEW_M])
         tl_slots_hide_view(hm, TL_VIEW_M);
+}
+
+static void drop_translations(tl_hart *h, const tl_tlb_drop_request *request) {
+    tl_memory *memory = tl_mem_of(h)->memory;
+    if (!request->is_broadcast) {
+        tl_tlbs_drop(tl_mem_of(h), request);
+        return;
+    }
+    for (uint32_t i = 0; i < memory->config.n_harts; i++)
+        tl_tlbs_drop(&memory->harts[i], request);
+}
+
+static bool line_at(const tl_hart *h, bool is_fetch, uint32_t way, tl_line_view *ret_line) {
+    const tl_hart_mem *hm = h->mem;
+    const tl_l1 *l1 = is_fetch ? &hm->l1i : &hm->l1d;
+    if (way >= tl_cache_n_ways(&l1->cache))
+        return false;
+    const uint8_t state = l1->lines[way].state;
+    const bool is_valid = l1->cache.tags[way] != TL_NO_TAG;
+    *ret_line = (tl_line_view){.paddr = is_valid ? tl_cache_line(&l1->cache, way) : 0, .state = is_valid ? tl_line_state_name(state) : 'I'};
+    return true;
+}
+
+static bool page_at(const tl_hart *h, tl_tlb_kind kind, uint32_t entry, tl_page *ret_page) {
+    const tl_hart_mem *hm = h->mem;
+    const tl_tlb *tlb = kind == TL_TLB_FETCH ? &hm->itlb.tlb : kind == TL_TLB_DATA ? &hm->dtlb.tlb : &hm->l2tlb;
+    if (entry >= tlb->entries)
+        return false;
+    *ret_page = tlb->pages[entry];
+    return true;
+}
+
+static bool table_at(const tl_hart *h, uint32_t entry, tl_walk_table *ret_table) {
+    const tl_walk_cache *cache = &((const tl_hart_mem *)h->mem)->walk_cache;
+    if (entry >= cache->entries)
+        return false;
+    *ret_table = cache->tables[entry];
+    return true;
 }
 
 static void rights_changed(tl_hart *h, const tl_regime *old) { tl_slots_rights_changed(tl_mem_of(h), old); }
@@ -514,7 +557,8 @@ static void protection_changed(tl_hart *h) {
     .fetch_hits = tl_fetch_hits, .amo = do_amo, .load_reserved = load_reserved, .store_conditional = store_conditional,               \
     .drop_code = drop_code, .flush_translation = flush_translation, .broadcast_drop_code = broadcast_drop_code,                       \
     .broadcast_flush_translation = broadcast_flush_translation, .context_changed = context_changed, .rights_changed = rights_changed, \
-    .protection_changed = protection_changed
+    .protection_changed = protection_changed, .drop_translations = drop_translations, .line_at = line_at, .page_at = page_at,         \
+    .table_at = table_at
 
 #define FIXED \
     .load = load_fixed, .store = store_fixed, .look_up = look_up_fixed, .reach_load = reach_load_fixed, .reach_store = reach_store_fixed

@@ -18,7 +18,7 @@ static void start(fixture *f, uint32_t entries, uint32_t ways) {
 }
 
 static uint32_t add(fixture *f, uint64_t vaddr, uint32_t level) {
-    tl_page page = {.vaddr = vaddr, .paddr = vaddr, .level = level, .flags = TL_RIG_RW};
+    tl_page page = {.vaddr = vaddr, .paddr = vaddr, .level = (uint8_t)level, .flags = TL_RIG_RW};
     uint32_t entry = tl_tlb_choose(&f->tlb, &page);
     if (tl_tlb_is_valid(&f->tlb, entry))
         tl_tlb_drop(&f->tlb, entry);

@@ -3,8 +3,6 @@
 // page's own level. A look-up therefore asks one set per page size in use.
 #include "mem/tlb.h"
 
-static const uint64_t NEVER = 1; // not a page address, so nothing masked equals it
-
 bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, uint32_t n_levels, tl_replacement policy, uint64_t *uses,
                  uint64_t *clock, uint64_t random) {
     *tlb = (tl_tlb){
@@ -30,7 +28,7 @@ bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, 
     if (!tlb->vaddrs || !tlb->masks || !tlb->pages || !tlb->lines || !tlb->stamps)
         return false;
     for (uint32_t entry = 0; entry < entries; entry++) {
-        tlb->vaddrs[entry] = NEVER;
+        tlb->vaddrs[entry] = TL_TLB_NEVER;
         tlb->masks[entry] = tl_page_mask(0);
     }
     return true;
@@ -70,15 +68,33 @@ uint32_t tl_tlb_search(const tl_tlb *tlb, uint64_t vaddr) {
 
 static uint16_t *filter_of(tl_tlb *tlb, uint64_t vaddr) { return &tlb->n_hashed[vaddr >> TL_PAGE_BITS & (TL_TLB_FILTER - 1)]; }
 
-void tl_tlb_drop(tl_tlb *tlb, uint32_t entry) {
+TL_ALWAYS_INLINE void sleep_now(tl_tlb *tlb, uint32_t entry) {
     if (tlb->pages[entry].level > 0)
         tlb->n_large -= 1;
     else
         *filter_of(tlb, tlb->vaddrs[entry]) -= 1;
+    tlb->vaddrs[entry] = TL_TLB_NEVER;
+    tlb->masks[entry] = tl_page_mask(0);
+}
+
+void tl_tlb_sleep(tl_tlb *tlb, uint32_t entry) { sleep_now(tlb, entry); }
+
+TL_ALWAYS_INLINE void wake(tl_tlb *tlb, uint32_t entry, const tl_page *page) {
+    tlb->vaddrs[entry] = page->vaddr;
+    tlb->masks[entry] = tl_page_mask(page->level);
+    if (page->level > 0)
+        tlb->n_large += 1;
+    else
+        *filter_of(tlb, page->vaddr) += 1;
+}
+
+void tl_tlb_wake(tl_tlb *tlb, uint32_t entry) { wake(tlb, entry, &tlb->pages[entry]); }
+
+void tl_tlb_drop(tl_tlb *tlb, uint32_t entry) {
+    if (TL_LIKELY(tl_tlb_is_awake(tlb, entry)))
+        sleep_now(tlb, entry);
     tlb->n_invalid += 1;
     tlb->pages[entry] = (tl_page){0};
-    tlb->vaddrs[entry] = NEVER;
-    tlb->masks[entry] = tl_page_mask(0);
 }
 
 uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_page *page) {
@@ -86,7 +102,7 @@ uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_page *page) {
         return tl_tlb_search(tlb, page->vaddr);
     uint64_t mask = tl_page_mask(page->level);
     for (uint32_t entry = 0; entry < tlb->entries; entry++)
-        if (tl_tlb_is_valid(tlb, entry) && ((tlb->vaddrs[entry] ^ page->vaddr) & mask & tlb->masks[entry]) == 0)
+        if (tl_tlb_is_awake(tlb, entry) && ((tlb->vaddrs[entry] ^ page->vaddr) & mask & tlb->masks[entry]) == 0)
             return entry;
     return TL_NO_ENTRY;
 }
@@ -105,14 +121,9 @@ uint32_t tl_tlb_choose(tl_tlb *tlb, const tl_page *page) {
 void tl_tlb_fill(tl_tlb *tlb, uint32_t entry, const tl_page *page) {
     tlb->n_invalid -= 1;
     tlb->pages[entry] = *page;
-    tlb->vaddrs[entry] = page->vaddr;
-    tlb->masks[entry] = tl_page_mask(page->level);
+    wake(tlb, entry, page);
     tlb->stamps[entry] = ++*tlb->clock;
     if (TL_LIKELY(tlb->n_eights != 0)) // usually the oldest of its eight was replaced
         tl_tlb_find_oldest(tlb, entry / 8);
-    if (page->level > 0)
-        tlb->n_large += 1;
-    else
-        *filter_of(tlb, page->vaddr) += 1;
     tlb->hints[page->vaddr >> TL_PAGE_BITS & (TL_TLB_HINTS - 1)] = entry;
 }

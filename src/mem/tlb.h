@@ -2,6 +2,9 @@
 // A translation look-aside buffer: fully associative or set-associative, pages of every level side
 // by side. At most one entry matches an address: a fill first removes what it overlaps. Knows
 // nothing of walks, permissions or slots.
+//
+// Entries of other address spaces (tl_page.world, asid) sleep: no address matches them, so look-ups
+// compare no tags. A change of the address space puts entries to sleep and wakes others.
 #ifndef TL_MEM_TLB_H
 #define TL_MEM_TLB_H
 
@@ -26,7 +29,7 @@ typedef struct tl_tlb_oldest {
 } tl_tlb_oldest;
 
 typedef struct tl_tlb {
-    uint64_t *vaddrs; // of the pages; an invalid entry's never matches
+    uint64_t *vaddrs; // of the pages; that of an invalid or sleeping entry never matches
     uint64_t *masks;  // the address bits that name the page
     tl_page *pages;
     // The owner's: lines of the page that it may have to forget with the entry.
@@ -38,10 +41,10 @@ typedef struct tl_tlb {
     struct tl_tlb *partner;
     uint32_t entries, ways, set_mask, n_levels;
     uint32_t n_invalid; // entries that hold no page
-    uint32_t n_large;   // valid entries of a level above 0
+    uint32_t n_large;   // awake entries of a level above 0
     tl_replacement policy;
     uint32_t hints[TL_TLB_HINTS]; // by page number: where it was found last
-    // Valid entries of level 0 by page number, so that most misses need no search.
+    // Awake entries of level 0 by page number, so that most misses need no search.
     uint16_t n_hashed[TL_TLB_FILTER];
     tl_tlb_oldest oldest[TL_TLB_EIGHTS];
     // Of `oldest`, in a fully associative TLB whose policy is an order of stamps; otherwise 0.
@@ -54,10 +57,17 @@ bool tl_tlb_init(tl_tlb *tlb, tl_arena *arena, uint32_t entries, uint32_t ways, 
 // that one of them fills may take the place of the other's, but neither finds pages of the other.
 void tl_tlb_share(tl_tlb *tlb, tl_tlb *partner);
 
+// Entries may sleep. Call it before any fill.
+// Sleeping entries have stamps, which the functions for plain TLBs below do not expect.
+static inline void tl_tlb_set_tagged(tl_tlb *tlb) { tlb->n_eights = 0; }
+// No page has this address, so nothing masked equals it.
+static const uint64_t TL_TLB_NEVER = 1;
+
 static inline bool tl_tlb_matches(const tl_tlb *tlb, uint32_t entry, uint64_t vaddr) {
     return (vaddr & tlb->masks[entry]) == tlb->vaddrs[entry];
 }
 static inline bool tl_tlb_is_valid(const tl_tlb *tlb, uint32_t entry) { return tlb->pages[entry].flags != 0; }
+static inline bool tl_tlb_is_awake(const tl_tlb *tlb, uint32_t entry) { return tlb->vaddrs[entry] != TL_TLB_NEVER; }
 
 uint32_t tl_tlb_search(const tl_tlb *tlb, uint64_t vaddr);
 
@@ -131,7 +141,9 @@ TL_ALWAYS_INLINE void tl_tlb_replace_small(tl_tlb *tlb, uint32_t entry, const tl
 }
 
 void tl_tlb_drop(tl_tlb *tlb, uint32_t entry);
-// A valid entry that overlaps the page, or TL_NO_ENTRY: to be dropped before the page is filled.
+void tl_tlb_sleep(tl_tlb *tlb, uint32_t entry); // that is awake
+void tl_tlb_wake(tl_tlb *tlb, uint32_t entry);  // that sleeps
+// An awake entry that overlaps the page, or TL_NO_ENTRY: to be dropped before the page is filled.
 uint32_t tl_tlb_overlap(const tl_tlb *tlb, const tl_page *page);
 // The entry the page would take: the first invalid one of its set, else the policy's victim. The
 // victim may be the partner's.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One address translation as a hart makes it: first-level TLB, second-level TLB, walk, protection.
 // An entry without the dirty bit does not serve stores. Such a look-up misses in both levels, so
-// that the walker sets the bit. An entry that does not permit the access faults at once. TLBs hold
-// entries of one format only; where nothing is paged they are empty.
+// that the walker sets the bit. An entry that does not permit the access faults at once. TLBs
+// without tags hold entries of one format only; where nothing is paged they are empty.
 #include "mem/slots.h"
 
 #include <string.h>
@@ -236,6 +236,10 @@ void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all) {
     h->tally[TL_S_ITLB_FLUSH] += n_fetch;
     h->tally[TL_S_DTLB_FLUSH] += flush_first(hm, false, vaddr, is_all);
     h->tally[TL_S_L2TLB_FLUSH] += flush_second(&hm->l2tlb, vaddr, is_all);
+    if (TL_UNLIKELY(hm->walk_cache.entries != 0)) {
+        const tl_tlb_drop_request request = {.vaddr = vaddr, .by_address = !is_all};
+        h->tally[TL_S_PTW_CACHE_FLUSH] += tl_walk_cache_drop(&hm->walk_cache, &request, false);
+    }
     if (is_all && h->regime.is_paged[TL_VIEW_U]) { // else nothing that is shown rests on an entry
         tl_slots_hide_view(hm, TL_VIEW_U);
         tl_slots_hide_view(hm, TL_VIEW_S);
@@ -243,5 +247,84 @@ void tl_tlbs_flush(tl_hart_mem *hm, uint64_t vaddr, bool is_all) {
     if (is_all && h->regime.is_paged[TL_VIEW_M])
         tl_slots_hide_view(hm, TL_VIEW_M);
     if (is_all || n_fetch != 0)
+        h->code_generation += 1;
+}
+
+// ---- TLBs with tags
+
+// Returns whether h->regime sees the page.
+static bool sees(const tl_regime *regime, const tl_page *page) {
+    return page->world == regime->world && (!(page->attributes & TL_ATTRIBUTE_NON_GLOBAL) || page->asid == regime->asid);
+}
+
+// Returns whether a fetch slot may have gone.
+static bool select_entries(tl_hart_mem *hm, tl_tlb *tlb, tl_tlb_kind kind) {
+    bool has_changed = false;
+    for (uint32_t entry = 0; entry < tlb->entries; entry++) {
+        const bool is_awake = tl_tlb_is_awake(tlb, entry);
+        if (!tl_tlb_is_valid(tlb, entry) || sees(&hm->h->regime, &tlb->pages[entry]) == is_awake)
+            continue;
+        has_changed = true;
+        if (!is_awake) {
+            tl_tlb_wake(tlb, entry);
+            continue;
+        }
+        if (kind == TL_TLB_FETCH)
+            tl_slots_forget_fetch_page(hm, entry);
+        else if (kind == TL_TLB_DATA)
+            tl_slots_forget_data_page(hm, entry);
+        tl_tlb_sleep(tlb, entry);
+    }
+    return has_changed;
+}
+
+void tl_tlbs_select(tl_hart_mem *hm) {
+    tl_hart *h = hm->h;
+    bool has_changed = select_entries(hm, &hm->itlb.tlb, TL_TLB_FETCH);
+    (void)select_entries(hm, &hm->dtlb.tlb, TL_TLB_DATA);
+    (void)select_entries(hm, &hm->l2tlb, TL_TLB_SECOND);
+    for (uint32_t view = 0; view < TL_N_VIEWS; view++) {
+        if (h->regime.is_paged[view] == hm->was_paged[view])
+            continue;
+        hm->was_paged[view] = h->regime.is_paged[view];
+        tl_slots_hide_view(hm, view); // slots without an entry
+        has_changed = true;
+    }
+    if (has_changed)
+        h->code_generation += 1;
+}
+
+static bool is_named(const tl_hart_mem *hm, const tl_page *page, const tl_tlb_drop_request *request) {
+    if (request->by_address && ((request->vaddr ^ page->vaddr) & tl_page_mask(page->block_level)) != 0)
+        return false;
+    if (!hm->has_tags)
+        return true;
+    const bool is_global = !(page->attributes & TL_ATTRIBUTE_NON_GLOBAL);
+    return page->world == request->world && (!request->by_asid || (is_global ? request->by_address : page->asid == request->asid));
+}
+
+static uint64_t drop_named(tl_hart_mem *hm, tl_tlb *tlb, tl_tlb_kind kind, const tl_tlb_drop_request *request) {
+    const bool drops_all = kind != TL_TLB_SECOND && hm->memory->config.first_tlb_drop == TL_DROP_ALL;
+    uint64_t n_dropped = 0;
+    for (uint32_t entry = 0; entry < tlb->entries; entry++) {
+        if (!tl_tlb_is_valid(tlb, entry) || !(drops_all || is_named(hm, &tlb->pages[entry], request)))
+            continue;
+        if (kind == TL_TLB_SECOND)
+            tl_tlb_drop(tlb, entry);
+        else
+            drop_first(hm, kind == TL_TLB_FETCH, entry);
+        n_dropped += 1;
+    }
+    return n_dropped;
+}
+
+void tl_tlbs_drop(tl_hart_mem *hm, const tl_tlb_drop_request *request) {
+    tl_hart *h = hm->h;
+    const uint64_t n_fetch = drop_named(hm, &hm->itlb.tlb, TL_TLB_FETCH, request);
+    h->tally[TL_S_ITLB_FLUSH] += n_fetch;
+    h->tally[TL_S_DTLB_FLUSH] += drop_named(hm, &hm->dtlb.tlb, TL_TLB_DATA, request);
+    h->tally[TL_S_L2TLB_FLUSH] += drop_named(hm, &hm->l2tlb, TL_TLB_SECOND, request);
+    h->tally[TL_S_PTW_CACHE_FLUSH] += tl_walk_cache_drop(&hm->walk_cache, request, hm->has_tags);
+    if (n_fetch != 0 || !request->by_address)
         h->code_generation += 1;
 }

@@ -36,11 +36,31 @@ static tl_fault write_entry(const tl_page_walk *walk, uint64_t paddr, uint64_t e
     return TL_FAULT_NONE;
 }
 
+static bool recall_table(const tl_page_walk *walk, uint32_t span_log2, tl_walk_table *ret_table) {
+    tl_hart_mem *hm = walk->ctx;
+    const tl_regime *regime = &hm->h->regime;
+    const tl_walk_table *table = tl_walk_cache_find(&hm->walk_cache, walk->vaddr, span_log2, regime->world, regime->asid);
+    if (!table)
+        return false;
+    hm->h->tally[TL_S_PTW_CACHE_HIT] += 1;
+    *ret_table = *table;
+    return true;
+}
+
+static void keep_table(const tl_page_walk *walk, const tl_walk_table *table) {
+    tl_hart_mem *hm = walk->ctx;
+    hm->h->tally[TL_S_PTW_CACHE_FILL] += 1;
+    hm->h->tally[TL_S_PTW_CACHE_EVICT] += tl_walk_cache_fill(&hm->walk_cache, table);
+}
+
 tl_fault tl_walk_tables(tl_hart_mem *hm, uint64_t vaddr, tl_access access, const tl_rights *rights, tl_page *ret_page) {
     tl_hart *h = hm->h;
     uint64_t start = h->now;
-    const tl_page_walk walk = {
-        .h = h, .vaddr = vaddr, .access = access, .rights = rights, .read = read_entry, .write = write_entry, .ctx = hm};
+    tl_page_walk walk = {.h = h, .vaddr = vaddr, .access = access, .rights = rights, .read = read_entry, .write = write_entry, .ctx = hm};
+    if (TL_UNLIKELY(hm->walk_cache.entries != 0)) {
+        walk.recall = recall_table;
+        walk.keep = keep_table;
+    }
     h->tally[TL_S_PTW_WALK] += 1;
     h->tally[access == TL_ACCESS_FETCH ? TL_S_PTW_WALK_I : TL_S_PTW_WALK_D] += 1;
     tl_fault fault = h->isa->walk(&walk, ret_page);

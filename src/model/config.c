@@ -100,6 +100,7 @@ void tl_config_default(tl_config *ret_config) {
         .itlb = {.entries = 32, .ways = 32, .replacement = TL_REPLACE_LRU},
         .dtlb = {.entries = 32, .ways = 32, .replacement = TL_REPLACE_LRU},
         .l2tlb = {.entries = 1024, .ways = 4, .replacement = TL_REPLACE_LRU},
+        .walk_cache = {.ways = 4},
         .mem_channels = 1,
         .mem = {.l2_hit_cycles = 20,
                 .l2_busy_cycles = 4,
@@ -248,6 +249,24 @@ static tl_status check_tlb(const tl_config *config, const char *part, const tl_t
     return check_sets(config, path, tlb->ways, made_of, err);
 }
 
+// Tags and walk caches are of AArch64. Prefetchers fill a second level that has what they fetch.
+static tl_status check_structures(const tl_config *config, tl_error *err) {
+    const bool is_arm = config->isa == TL_ISA_AARCH64;
+    if (config->asid_bits != 0 && config->asid_bits != 16)
+        return bad(err, config, "tlb.asid_bits", "must be 0 or 16");
+    if (config->asid_bits != 0 && !is_arm)
+        return bad(err, config, "tlb.asid_bits", "must be 0, because TLBs have tags with isa: aarch64 only");
+    if (config->walk_cache.entries != 0 && !is_arm)
+        return bad(err, config, "walk_cache.entries", "must be 0, because walks of isa: riscv64 have no walk cache");
+    if (config->l2_fill == TL_FILL_MISS)
+        return TL_OK;
+    if (config->core.kind != TL_CORE_IN_ORDER)
+        return bad(err, config, "l2.fill", "needs core.kind: in_order");
+    if (config->l1i.prefetch != TL_PREFETCH_NONE || config->l1d.prefetch != TL_PREFETCH_NONE || config->l2.prefetch != TL_PREFETCH_NONE)
+        return bad(err, config, "l2.fill", "needs l1i.prefetch, l1d.prefetch and l2.prefetch: none");
+    return TL_OK;
+}
+
 static tl_status check_texts(const tl_config *config, tl_error *err) {
     for (const char *p = config->name; *p; p++) {
         bool is_fine = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || strchr("._-", *p);
@@ -374,6 +393,10 @@ tl_status tl_config_check(const tl_config *config, tl_error *err) {
         status = check_tlb(config, "dtlb", &config->dtlb, err);
     if (status == TL_OK)
         status = check_tlb(config, "l2tlb", &config->l2tlb, err);
+    if (status == TL_OK)
+        status = check_tlb(config, "walk_cache", &config->walk_cache, err);
+    if (status == TL_OK)
+        status = check_structures(config, err);
     if (status == TL_OK && config->mem.mem_row_bytes < config->l2.line_bytes)
         status = bad(err, config, "mem.row_bytes", "must be at least l2.line = %u", config->l2.line_bytes);
     return status;

@@ -22,6 +22,8 @@ typedef enum tl_isa_number { TL_ISA_RISCV64, TL_ISA_AARCH64, TL_N_ISAS } tl_isa_
 typedef enum tl_replacement { TL_REPLACE_LRU, TL_REPLACE_PLRU, TL_REPLACE_FIFO, TL_REPLACE_RANDOM } tl_replacement;
 typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch;
 typedef enum tl_write_policy { TL_WRITE_BACK, TL_WRITE_THROUGH } tl_write_policy;
+typedef enum tl_l2_fill { TL_FILL_MISS, TL_FILL_EVICT } tl_l2_fill;
+typedef enum tl_first_tlb_drop { TL_DROP_MATCHING, TL_DROP_ALL } tl_first_tlb_drop;
 typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN, TL_BP_TAGE } tl_bp_kind;
 
 typedef struct tl_cache_config {
@@ -198,8 +200,12 @@ typedef struct tl_config {
     tl_cache_config l1i, l1d, l2; // l2: size of the whole, over all slices
     // A power of two; lines are dealt out by their low line-number bits.
     uint32_t l2_slices;
+    tl_l2_fill l2_fill; // evict: data comes from evictions of the L1Ds, and nothing is inclusive
     tl_bsq_config bsq;
     tl_tlb_config itlb, dtlb, l2tlb;
+    tl_tlb_config walk_cache; // of the tables of the last level; 0 entries: none
+    uint32_t asid_bits;       // of the tags of TLBs: 0 (none), 16
+    tl_first_tlb_drop first_tlb_drop;
     uint32_t mem_channels; // a power of two
     tl_mem_config mem;
     tl_chip_config chip;

@@ -9,6 +9,8 @@
 
 static const char *const replacements[] = {"lru", "plru", "fifo", "random", NULL};
 static const char *const prefetchers[] = {"none", "next_line", NULL};
+static const char *const l2_fills[] = {"miss", "evict", NULL};
+static const char *const first_tlb_drops[] = {"matching", "all", NULL};
 static const char *const write_policies[] = {"back", "through", NULL};
 static const char *const isas[] = {"riscv64", "aarch64", NULL};
 static const char *const core_kinds[] = {"in_order", "out_of_order", NULL};
@@ -28,7 +30,8 @@ const tl_key tl_config_keys[] = {
 const uint32_t tl_n_config_keys = TL_COUNT_OF(tl_config_keys);
 
 // Every enum of tl_config is read and written as an unsigned of its size.
-static_assert(sizeof(tl_replacement) == 4 && sizeof(tl_prefetch) == 4 && sizeof(tl_bp_kind) == 4 && sizeof(tl_write_policy) == 4,
+static_assert(sizeof(tl_replacement) == 4 && sizeof(tl_prefetch) == 4 && sizeof(tl_bp_kind) == 4 && sizeof(tl_write_policy) == 4 &&
+                  sizeof(tl_l2_fill) == 4 && sizeof(tl_first_tlb_drop) == 4,
               "enums are four bytes");
 
 static bool is_within(const tl_key *key, size_t first, size_t end) { return key->offset >= first && key->offset < end; }

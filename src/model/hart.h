@@ -150,12 +150,36 @@ typedef struct tl_regime {
     // Fetches of view U may reach pages without TL_PAGE_USER, and those of view S
     // pages with it.
     bool crosses_fetches;
+    // Tags of TLB entries (tl_config.asid_bits): a world is a set of translations that has nothing
+    // in common with the others. asid: an address space of the world.
+    uint8_t world;
+    uint16_t asid;
     tl_rights rights[TL_N_VIEWS][TL_N_ACCESSES];
 } tl_regime;
 
 static inline bool tl_is_permitted(const tl_rights *rights, uint8_t flags) {
     return (flags & rights->any) != 0 && (flags & rights->mask) == rights->wanted;
 }
+
+// The TLB entries that maintenance drops: those of this world, and of the conditions that are set.
+typedef struct tl_tlb_drop_request {
+    uint64_t vaddr;
+    uint16_t asid;
+    uint8_t world;
+    bool by_address;   // whose block has vaddr
+    bool by_asid;      // of this address space; with by_address global entries, too
+    bool keeps_tables; // entries of the last level only, so walk caches keep theirs
+    bool is_broadcast; // on every hart
+} tl_tlb_drop_request;
+
+struct tl_page;
+struct tl_walk_table;
+typedef enum tl_tlb_kind { TL_TLB_FETCH, TL_TLB_DATA, TL_TLB_SECOND } tl_tlb_kind;
+// A way of a first-level cache.
+typedef struct tl_line_view {
+    uint64_t paddr;
+    char state; // 'I', 'S', 'E', 'M', 'O'; an instruction cache has I and S
+} tl_line_view;
 
 // The slow paths of the memory system. Before a call h->now must be the cycle in which the
 // instruction issues. Each call counts, fills slots and stalls. A stall adds to h->now; each of its
@@ -192,9 +216,17 @@ typedef struct tl_mem_port {
     // drop_code and flush_translation on every hart of the machine.
     void (*broadcast_drop_code)(tl_hart *h);
     void (*broadcast_flush_translation)(tl_hart *h, uint64_t vaddr, bool is_all);
-    // h->context and h->regime belong to another address space now. All TLB entries are dropped,
-    // because TLBs have no tags.
+    // h->context and h->regime belong to another address space now. TLBs without tags drop all
+    // entries.
     void (*context_changed)(tl_hart *h);
+    // Maintenance of TLBs with tags, or without, where no condition on asid and world holds.
+    void (*drop_translations)(tl_hart *h, const tl_tlb_drop_request *request);
+    // Read what a structure holds, for RAM reads of the ISA and for tests. Nothing is counted or
+    // used. `way` and `entry` are set * ways + way. false: there is no such way or entry.
+    // table_at: of the walk cache. An invalid page has flags 0, an invalid table span_log2 0.
+    bool (*line_at)(const tl_hart *h, bool is_fetch, uint32_t way, tl_line_view *ret_line);
+    bool (*page_at)(const tl_hart *h, tl_tlb_kind kind, uint32_t entry, struct tl_page *ret_page);
+    bool (*table_at)(const tl_hart *h, uint32_t entry, struct tl_walk_table *ret_table);
     // h->regime has other rights or another data_view. Clears slots that contradict them.
     void (*rights_changed)(tl_hart *h, const tl_regime *old);
     void (*protection_changed)(tl_hart *h); // tl_isa.permits has other answers

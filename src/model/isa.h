@@ -11,9 +11,16 @@
 typedef struct tl_page {
     uint64_t vaddr, paddr; // of the page
     // 0 to 3: 4 KiB, and 512 times as large with each level; TL_PAGE_64K, TL_PAGE_512M.
-    uint32_t level;
+    uint8_t level;
     uint8_t flags; // TL_PAGE_*
+    // Of an ISA whose TLBs have tags (tl_regime). block_level: of the table entry, which may map
+    // more than the page.
+    uint8_t world, block_level;
+    uint16_t asid;
+    uint16_t attributes; // TL_ATTRIBUTE_NON_GLOBAL; the other bits are the ISA's
 } tl_page;
+_Static_assert(sizeof(tl_page) == 24, "a refill of a TLB copies three words");
+enum { TL_ATTRIBUTE_NON_GLOBAL = 1 << 15 }; // only the address space `asid` has the page
 enum { TL_PAGE_BITS = 12, TL_LEVEL_BITS = 9, TL_PAGE_64K = 4, TL_PAGE_512M = 5, TL_N_PAGE_LEVELS = 6 };
 // The address bits that name a page of this level.
 static inline uint64_t tl_page_mask(uint32_t level) {
@@ -26,6 +33,16 @@ typedef enum tl_fault { TL_FAULT_NONE, TL_FAULT_PAGE, TL_FAULT_ACCESS, TL_FAULT_
 // One walk. The memory system provides `read` and `write` of page-table entries. Both take time,
 // count, and may return TL_FAULT_ACCESS.
 typedef struct tl_page_walk tl_page_walk;
+
+// A table of the last level, as walk caches keep it.
+typedef struct tl_walk_table {
+    uint64_t vaddr, paddr; // first address that it translates; of the table
+    uint8_t span_log2;     // it translates so many bytes; 0: no table
+    uint8_t world;
+    uint16_t asid;
+    uint16_t attributes; // the ISA's: what the tables above say about all pages
+} tl_walk_table;
+
 struct tl_page_walk {
     const tl_hart *h;
     uint64_t vaddr;
@@ -33,7 +50,10 @@ struct tl_page_walk {
     const tl_rights *rights; // the page must permit these
     tl_fault (*read)(const tl_page_walk *walk, uint64_t paddr, uint64_t *ret_entry);
     tl_fault (*write)(const tl_page_walk *walk, uint64_t paddr, uint64_t entry);
-    void *ctx; // of read and write
+    // The walk cache. recall: finds the table of walk->vaddr, of this span. NULL: there is none.
+    bool (*recall)(const tl_page_walk *walk, uint32_t span_log2, tl_walk_table *ret_table);
+    void (*keep)(const tl_page_walk *walk, const tl_walk_table *table);
+    void *ctx; // of these functions
 };
 
 typedef struct tl_stretch { // of physical addresses: start <= address < end

@@ -38,7 +38,7 @@ void tl_memory_code_changed(tl_memory *memory, uint64_t page_paddr);
 // Software outside the harts' programs (a system call) wrote these bytes: reservations on their
 // lines are lost.
 void tl_memory_break_reservations(tl_memory *memory, uint64_t paddr, uint64_t size_bytes);
-// The hart changes its address space (tl_isa.set_context): TLBs are not tagged, so they are
+// The hart changes its address space (tl_isa.set_context), whose number is unknown: TLBs are
 // flushed, and all slots with them.
 void tl_memory_switch_context(tl_hart *h, uint64_t context);
 // Accesses outside RAM go there from now on; NULL: they fault. Borrowed.
@@ -53,8 +53,11 @@ TL_MUST_CHECK bool tl_memory_dma(tl_memory *memory, const tl_agent *agent, uint6
 void tl_memory_flush(tl_memory *memory, uint64_t now_cycles);
 uint64_t tl_memory_flush_cycles(const tl_config *config);
 // Writes l1d lines etc. down? Never needed: data is always in RAM. For inspection: state of the
-// line that holds paddr in one L1D: 'M' 'E' 'S' 'I'.
+// line that holds paddr in one L1D: 'M' 'O' 'E' 'S' 'I'.
 char tl_memory_l1d_state(const tl_memory *memory, uint32_t hart, uint64_t paddr);
+// Likewise a way of a slice of the second level, set * ways + way. state: 'I', 'C' clean,
+// 'D' dirty. false: there is no such way.
+bool tl_memory_l2_line_at(const tl_memory *memory, uint32_t slice, uint32_t way, tl_line_view *ret_line);
 // Translates without side effects or timing; false: not mapped. For tests and tools.
 bool tl_memory_translate(const tl_memory *memory, const tl_hart *h, uint64_t vaddr, uint64_t *ret_paddr);
 // Checks what must hold between the tallies of caches, TLBs, walker, L2 and memory; they must be

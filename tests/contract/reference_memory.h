@@ -15,7 +15,7 @@
 #include "mem/mem_signals.h"
 #include "model/hart.h"
 
-enum { REF_I, REF_S, REF_E, REF_M };
+enum { REF_I, REF_S, REF_E, REF_M, REF_O }; // O: M that others read, with l2.fill: evict
 enum { REF_MAX_WAYS = 64, REF_MAX_BANKS = 64, REF_LEVELS = 4 };
 typedef enum ref_use { REF_FETCH, REF_LOAD, REF_STORE, REF_AMO, REF_WALK, REF_WALK_UPDATE } ref_use;
 
@@ -298,13 +298,15 @@ static uint64_t ref_slice(const ref_memory *m, uint64_t line) { return line / re
 static ref_set *ref_l2_set(ref_memory *m, uint64_t line) { return ref_cache_set(m, &m->l2[ref_slice(m, line)], line, m->c.l2_slices); }
 static ref_way *ref_in_l2(ref_memory *m, uint64_t line) { return ref_find_line(&m->l2[ref_slice(m, line)], ref_l2_set(m, line), line); }
 
+static bool ref_has_data(int state) { return state == REF_M || state == REF_O; }
+
 // Hart k's data cache says that it has less of a line than before. Letters of the rows tell of
 // which part.
 static void ref_release(ref_memory *m, uint32_t k, int from, bool keeps) {
     uint64_t *link = m->links[k];
-    if (from == REF_M && keeps)
+    if (ref_has_data(from) && keeps)
         link[TL_LINK_RELEASE_DATA_TB]++;
-    else if (from == REF_M)
+    else if (ref_has_data(from))
         link[TL_LINK_RELEASE_DATA_TN]++;
     else if (from == REF_E && keeps)
         link[TL_LINK_RELEASE_TB]++;
@@ -324,16 +326,20 @@ static void ref_probe(ref_memory *m, uint32_t k, uint64_t line, bool is_invalida
     l2[TL_L2_PROBE_OUT]++;
     m->noc[TL_NOC_PROBE]++;
     h->tally[TL_S_L1D_PROBE]++;
-    if (way->state == REF_M) {
+    bool has_data = ref_has_data(way->state);
+    way->state = REF_S;
+    if (has_data) {
         m->noc[TL_NOC_PROBE_ACK_DATA]++;
         h->tally[TL_S_L1D_PROBE_DATA]++;
         h->tally[TL_S_L1D_WRITEBACK]++;
         l2[TL_L2_WRITE]++;
-        ref_in_l2(m, line)->is_dirty = true;
+        if (ref_in_l2(m, line))
+            ref_in_l2(m, line)->is_dirty = true;
+        else
+            way->state = REF_O; // nobody below takes the data
     } else {
         m->noc[TL_NOC_PROBE_ACK]++;
     }
-    way->state = REF_S;
     if (is_invalidating) {
         h->tally[TL_S_L1D_PROBE_INVALIDATE]++;
         way->is_valid = false;
@@ -364,7 +370,8 @@ static uint64_t ref_take_every_copy(ref_memory *m, uint64_t line) { // returns h
 
 static void ref_evict_from_l2(ref_memory *m, ref_way *victim, uint64_t time) {
     uint64_t line = victim->line, *l2 = m->l2_tally[ref_slice(m, line)];
-    l2[TL_L2_BACK_INVALIDATE] += ref_take_every_copy(m, line);
+    if (m->c.l2_fill == TL_FILL_MISS)
+        l2[TL_L2_BACK_INVALIDATE] += ref_take_every_copy(m, line);
     if (victim->is_dirty) {
         l2[TL_L2_EVICT_DIRTY]++;
         l2[TL_L2_WRITEBACK]++;
@@ -375,15 +382,19 @@ static void ref_evict_from_l2(ref_memory *m, ref_way *victim, uint64_t time) {
     victim->is_valid = false;
 }
 
-static uint64_t ref_fill_l2(ref_memory *m, uint64_t line, bool is_awaited, bool is_prefetched, uint64_t time) {
-    uint64_t cycles = ref_dram(m, line, false, is_awaited, time);
+static void ref_put_into_l2(ref_memory *m, uint64_t line, bool is_dirty, bool is_prefetched, uint64_t time) {
     ref_table *t = &m->l2[ref_slice(m, line)];
     ref_set *set = ref_l2_set(m, line);
     uint32_t w = ref_victim(t, set);
     if (set->ways[w].is_valid)
         ref_evict_from_l2(m, &set->ways[w], time);
-    set->ways[w] = (ref_way){.is_valid = true, .line = line, .is_prefetched = is_prefetched};
+    set->ways[w] = (ref_way){.is_valid = true, .line = line, .is_dirty = is_dirty, .is_prefetched = is_prefetched};
     ref_note_fill(t, set, w);
+}
+
+static uint64_t ref_fill_l2(ref_memory *m, uint64_t line, bool is_awaited, bool is_prefetched, uint64_t time) {
+    uint64_t cycles = ref_dram(m, line, false, is_awaited, time);
+    ref_put_into_l2(m, line, false, is_prefetched, time);
     return cycles;
 }
 
@@ -434,12 +445,18 @@ static uint64_t ref_request(ref_memory *m, uint32_t k, uint64_t line, ref_use us
     else
         l2[TL_L2_BUSY] += cycles;
     cycles += m->c.mem.l2_hit_cycles;
+    const uint64_t asked = time + cycles;
 
-    bool is_hit = ref_in_l2(m, line) != NULL;
+    const bool is_inclusive = m->c.l2_fill == TL_FILL_MISS;
+    bool is_hit = ref_in_l2(m, line) != NULL, is_snooped = false;
+    // A data cache may have what no level below has.
+    for (uint32_t j = 0; j < m->c.n_harts && !is_hit; j++)
+        is_snooped |= ref_in_l1(m, &m->harts[j].l1d, line) != NULL;
     uint64_t *link = m->links[k];
-    if (is_hit) {
+    if (is_hit || is_snooped) {
         bool is_shared = ref_is_held_elsewhere(m, k, use == REF_FETCH, line);
-        ref_use_l2(m, line);
+        if (is_hit)
+            ref_use_l2(m, line);
         link[use == REF_FETCH ? TL_LINK_GET_HIT : ref_is_write(use) ? TL_LINK_ACQUIRE_NT_HIT : TL_LINK_ACQUIRE_NB_HIT]++;
         link[use == REF_FETCH    ? TL_LINK_GET_SHARED
              : ref_is_write(use) ? TL_LINK_ACQUIRE_NT_SHARED
@@ -448,17 +465,22 @@ static uint64_t ref_request(ref_memory *m, uint32_t k, uint64_t line, ref_use us
         link[use == REF_FETCH ? TL_LINK_GET_MISS : ref_is_write(use) ? TL_LINK_ACQUIRE_NT_MISS : TL_LINK_ACQUIRE_NB_MISS]++;
         l2[TL_L2_READMISS]++;
         l2[TL_L2_READMISS_HART0 + k]++;
-        cycles += ref_fill_l2(m, line, !is_prefetch, false, time + cycles);
+        if (is_inclusive)
+            cycles += ref_fill_l2(m, line, !is_prefetch, false, time + cycles);
+        else
+            cycles += ref_dram(m, line, false, true, time + cycles);
     }
+    if (!is_inclusive && !is_hit && use == REF_FETCH)
+        ref_put_into_l2(m, line, false, false, asked);
     ref_way *way = ref_in_l2(m, line);
-    if (way->is_prefetched) {
+    if (way && way->is_prefetched) {
         l2[TL_L2_PREFETCH_HIT]++;
         way->is_prefetched = false;
     }
 
-    bool is_probed = false;
+    bool is_probed = is_snooped; // once, however many
     if (ref_is_write(use)) {
-        is_probed = ref_invalidate_others(m, k, line);
+        is_probed |= ref_invalidate_others(m, k, line);
         *state = REF_M;
     } else {
         bool is_shared = false;
@@ -467,7 +489,7 @@ static uint64_t ref_request(ref_memory *m, uint32_t k, uint64_t line, ref_use us
             if (!copy)
                 continue;
             is_shared = true;
-            if (copy->state != REF_S) {
+            if (copy->state == REF_E || copy->state == REF_M) {
                 ref_probe(m, j, line, false, use == REF_FETCH ? TL_LINK_PROBE_GET : TL_LINK_PROBE_LOAD);
                 is_probed = true;
             }
@@ -493,7 +515,8 @@ static uint64_t ref_upgrade(ref_memory *m, uint32_t k, uint64_t line, uint64_t t
     m->links[k][TL_LINK_ACQUIRE_PERM_SHARED] += ref_is_held_elsewhere(m, k, false, line);
     uint64_t cycles = ref_serve(&m->slice_server[slice], time, m->c.mem.l2_busy_cycles);
     l2[TL_L2_BUSY] += cycles;
-    ref_use_l2(m, line);
+    if (ref_in_l2(m, line))
+        ref_use_l2(m, line);
     cycles += m->c.mem.upgrade_cycles;
     if (ref_invalidate_others(m, k, line))
         cycles += m->c.mem.probe_cycles;
@@ -510,20 +533,26 @@ static inline void ref_dma(ref_memory *m, uint64_t paddr, uint64_t bytes, bool i
         bool is_full = line >= paddr && line + ref_line_bytes(m) <= paddr + bytes;
         if (is_write)
             l2[is_full ? TL_L2_DMA_WRITE_FULL : TL_L2_DMA_WRITE_PARTIAL]++;
-        if (ref_in_l2(m, line)) {
+        bool is_snooped = false;
+        for (uint32_t k = 0; k < m->c.n_harts && !is_write; k++)
+            is_snooped |= ref_in_l1(m, &m->harts[k].l1d, line) != NULL;
+        if (!ref_in_l2(m, line) && is_write)
+            ref_take_every_copy(m, line);
+        if (ref_in_l2(m, line) || is_snooped) {
             bool is_held = ref_is_held_elsewhere(m, TL_MAX_HARTS, false, line);
             l2[!is_write ? TL_L2_DMA_READ_HIT : is_full ? TL_L2_DMA_WRITE_FULL_HIT : TL_L2_DMA_WRITE_PARTIAL_HIT]++;
             l2[!is_write ? TL_L2_DMA_READ_HIT_SHARED
                : is_full ? TL_L2_DMA_WRITE_FULL_HIT_SHARED
                          : TL_L2_DMA_WRITE_PARTIAL_HIT_SHARED] += is_held;
-            ref_use_l2(m, line);
+            if (ref_in_l2(m, line))
+                ref_use_l2(m, line);
             if (is_write) {
                 ref_take_every_copy(m, line);
                 ref_in_l2(m, line)->is_dirty = true;
             } else {
                 for (uint32_t k = 0; k < m->c.n_harts; k++) {
                     ref_way *copy = ref_in_l1(m, &m->harts[k].l1d, line);
-                    if (copy && copy->state != REF_S)
+                    if (copy && (copy->state == REF_E || copy->state == REF_M))
                         ref_probe(m, k, line, false, TL_LINK_PROBE_GET);
                 }
             }
@@ -547,19 +576,25 @@ static void ref_insert_data(ref_memory *m, uint32_t k, uint64_t line, int state,
     if (way->is_valid) {
         h->tally[TL_S_L1D_EVICT]++;
         ref_release(m, k, way->state, false);
-        if (way->state == REF_M) {
+        bool has_data = ref_has_data(way->state), comes_down = m->c.l2_fill == TL_FILL_EVICT && !ref_in_l2(m, way->line);
+        if (has_data) {
             h->tally[TL_S_L1D_EVICT_DIRTY]++;
             h->tally[TL_S_L1D_WRITEBACK]++;
             m->noc[TL_NOC_RELEASE_DATA]++;
             uint64_t slice = ref_slice(m, way->line);
             m->l2_tally[slice][TL_L2_WRITE]++;
-            if (!ref_in_l2(m, way->line)) {
-                m->l2_tally[slice][TL_L2_WRITEMISS]++;
-            } else {
+            if (ref_in_l2(m, way->line)) {
                 ref_in_l2(m, way->line)->is_dirty = true;
                 ref_use_l2(m, way->line);
+            } else if (!comes_down) {
+                m->l2_tally[slice][TL_L2_WRITEMISS]++;
             }
-            ref_serve(&m->slice_server[slice], h->now, m->c.mem.l2_busy_cycles);
+        }
+        if (has_data || comes_down)
+            ref_serve(&m->slice_server[ref_slice(m, way->line)], h->now, m->c.mem.l2_busy_cycles);
+        if (comes_down) {
+            m->l2_tally[ref_slice(m, way->line)][TL_L2_EVICT_FILL]++;
+            ref_put_into_l2(m, way->line, has_data, false, h->now);
         }
     }
     *way = (ref_way){.is_valid = true, .line = line, .state = state, .is_prefetched = is_prefetched};
@@ -594,7 +629,7 @@ static void ref_data_line(ref_memory *m, uint32_t k, uint64_t line, ref_use use,
     if (use == REF_WALK)
         h->tally[TL_S_L1D_WALK]++;
 
-    bool is_miss = !way, is_upgrade = way && is_write && way->state == REF_S;
+    bool is_miss = !way, is_upgrade = way && is_write && (way->state == REF_S || way->state == REF_O);
     if (is_miss || is_upgrade) {
         h->tally[is_write ? TL_S_L1D_STORE_MISS : TL_S_L1D_LOAD_MISS]++;
         h->tally[TL_S_L1D_AMO_MISS] += use == REF_AMO;

@@ -469,11 +469,28 @@ static void test_system_software_agrees_on_a_tiny_machine(void **state) {
         run_pair(&config, &(plan){.seed = seed, .n_stops = n_stops(), .is_privileged = true, .is_paged = seed % 2 == 0});
 }
 
+// Translations of both engines outlive changes of level and of the address space.
+static void test_system_software_agrees_with_tagged_translations(void **state) {
+    (void)state;
+    tl_config config = config_a64();
+    config.itlb = config.dtlb = (tl_tlb_config){.entries = 10, .ways = 10};
+    config.l2tlb = (tl_tlb_config){.entries = 64, .ways = 4};
+    config.walk_cache = (tl_tlb_config){.entries = 16, .ways = 4};
+    config.asid_bits = 16;
+    config.l2_fill = TL_FILL_EVICT;
+    for (uint64_t seed = 51; seed <= 54; seed++) {
+        config.n_harts = 1 + (uint32_t)seed % 2;
+        config.first_tlb_drop = seed < 53 ? TL_DROP_ALL : TL_DROP_MATCHING;
+        run_pair(&config, &(plan){.seed = seed, .n_stops = n_stops(), .is_privileged = true, .is_paged = true});
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_programs_agree),
     cmocka_unit_test(test_programs_agree_on_a_tiny_machine),
     cmocka_unit_test(test_programs_agree_on_four_harts),
     cmocka_unit_test(test_system_software_agrees),
     cmocka_unit_test(test_system_software_agrees_on_a_tiny_machine),
+    cmocka_unit_test(test_system_software_agrees_with_tagged_translations),
 };
 TL_TEST_MAIN(tests)

@@ -353,8 +353,11 @@ static void compare_contents(world *w) {
         for (uint32_t s = 0; s < ref->l1d.n_sets; s++)
             for (uint32_t way = 0; way < ref->l1d.n_ways; way++) {
                 const ref_way *theirs = &ref->l1d.sets[s].ways[way];
-                if (theirs->is_valid && tl_memory_l1d_state(m, k, theirs->line) != "ISEM"[theirs->state])
-                    disagree(w, "an L1D state", (uint64_t)tl_memory_l1d_state(m, k, theirs->line), (uint64_t) "ISEM"[theirs->state]);
+                if (theirs->is_valid && tl_memory_l1d_state(m, k, theirs->line) != "ISEMO"[theirs->state])
+                    disagree(w, "an L1D state", (uint64_t)tl_memory_l1d_state(m, k, theirs->line), (uint64_t) "ISEMO"[theirs->state]);
+                const uint32_t index = s * ref->l1d.n_ways + way;
+                if (theirs->is_valid && hm->l1d.lines[index].l2_way != tl_l2_find(&w->rig.memory->l2, theirs->line))
+                    disagree(w, "the directory entry of an L1D line", hm->l1d.lines[index].l2_way, theirs->line);
             }
         check_slots(w, k);
         check_page_slots(w, k);
@@ -778,6 +781,26 @@ static void test_system_software_equals_reference(void **state) {
     run_system("system, prefetch", &config, stream(403));
 }
 
+// Instructions and data share lines, which come and go on each level by themselves.
+static void test_second_levels_filled_by_evictions_equal_reference(void **state) {
+    (void)state;
+    tl_config config = tl_rig_config();
+    config.l2_fill = TL_FILL_EVICT;
+    config.l1i = (tl_cache_config){.size_bytes = 1024, .ways = 2, .line_bytes = 64, .replacement = TL_REPLACE_RANDOM};
+    config.l1d = (tl_cache_config){.size_bytes = 2048, .ways = 4, .line_bytes = 64, .replacement = TL_REPLACE_RANDOM};
+    config.l2 = (tl_cache_config){.size_bytes = 8192, .ways = 16, .line_bytes = 64, .replacement = TL_REPLACE_RANDOM};
+    for (uint32_t n_harts = 1; n_harts <= 4; n_harts++) {
+        config.n_harts = n_harts;
+        config.l2_slices = n_harts < 4 ? 1 : 2;
+        run_machine("filled by evictions", &config, stream(600 + n_harts));
+        run_system("filled by evictions, system", &config, stream(610 + n_harts));
+    }
+    set_policy(&config, TL_REPLACE_LRU);
+    config.l2.size_bytes = 2048; // smaller than the first level
+    config.l2_slices = 1;
+    run_machine("filled by evictions, small L2", &config, stream(620));
+}
+
 static void random_machines(uint64_t seed, bool is_system) {
     rng r = {.state = seed};
     for (uint32_t i = 0; i < 8; i++) {
@@ -829,6 +852,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_coherent_harts_equal_reference),
     cmocka_unit_test(test_every_line_size_equals_reference),
     cmocka_unit_test(test_prefetchers_equal_reference),
+    cmocka_unit_test(test_second_levels_filled_by_evictions_equal_reference),
     cmocka_unit_test(test_random_machines_equal_reference),
     cmocka_unit_test(test_system_software_equals_reference),
     cmocka_unit_test(test_random_machines_with_system_software_equal_reference),

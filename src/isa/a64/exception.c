@@ -36,6 +36,8 @@ void tl_a64_power_on(tl_hart *h) {
     tl_a64_regime_changed(h);
     tl_a64_debug_power_on(h);
     h->port->context_changed(h);
+    if (h->config->asid_bits != 0) // entries with tags outlive a change of address space
+        h->port->flush_translation(h, 0, true);
     h->port->protection_changed(h);
 }
 

@@ -47,6 +47,26 @@ static uint8_t tags_of(const tl_a64_hart *a, uint32_t el) {
     return (uint8_t)tl_bits(reg[TL_A64_R_TCR_EL1], TL_A64_TCR_TBI0_LSB, 2);
 }
 
+// D5.9.1: TCR_EL1.A1 names the register with the ASID, TCR_EL1.AS its size.
+static uint16_t asid_of(const uint64_t *reg) {
+    const uint64_t tcr = reg[TL_A64_R_TCR_EL1], ttbr = reg[tcr & TL_A64_TCR_A1 ? TL_A64_R_TTBR1_EL1 : TL_A64_R_TTBR0_EL1];
+    return tl_a64_asid(reg, (uint16_t)(ttbr >> 48));
+}
+
+uint16_t tl_a64_asid(const uint64_t *reg, uint16_t asid) { return reg[TL_A64_R_TCR_EL1] >> TL_A64_TCR_AS_LSB & 1 ? asid : asid & 0xff; }
+
+uint8_t tl_a64_el1_world(const uint64_t *reg) {
+    return reg[TL_A64_R_SCR_EL3] & TL_A64_SCR_NS ? TL_A64_WORLD_NON_SECURE : TL_A64_WORLD_SECURE;
+}
+
+// The regime of EL3 is the one at work only where EL3 translates.
+static void set_tags(tl_hart *h) {
+    const uint64_t *reg = tl_a64(h)->sys.reg;
+    const bool is_el3 = h->regime.is_paged[TL_VIEW_M];
+    h->regime.world = is_el3 ? TL_A64_WORLD_EL3 : tl_a64_el1_world(reg);
+    h->regime.asid = is_el3 ? 0 : asid_of(reg);
+}
+
 void tl_a64_regime_changed(tl_hart *h) {
     tl_a64_hart *a = tl_a64(h);
     const bool is_el3 = h->priv == TL_A64_EL3;
@@ -55,6 +75,7 @@ void tl_a64_regime_changed(tl_hart *h) {
     h->regime = el1_regime;
     h->regime.is_paged[TL_VIEW_U] = h->regime.is_paged[TL_VIEW_S] = el1_control & TL_A64_SCTLR_M;
     h->regime.is_paged[TL_VIEW_M] = is_el3 && (el3_control & TL_A64_SCTLR_M);
+    set_tags(h);
     a->sys.fp_trap_el = fp_trap_of(a, h->priv);
     h->is_fp_off = a->sys.fp_trap_el != 0;
     a->sys.tagged = tags_of(a, h->priv);
@@ -63,21 +84,26 @@ void tl_a64_regime_changed(tl_hart *h) {
     a->sys.checks_sp = control & (h->priv == TL_A64_EL0 ? TL_A64_SCTLR_SA0 : TL_A64_SCTLR_SA);
 }
 
-// TLBs have no tags for address spaces, so a new one drops all entries.
+static bool has_tags(const tl_hart *h) { return h->config->asid_bits != 0; }
+
+static bool has_other_tags(const tl_regime *a, const tl_regime *b) { return a->world != b->world || a->asid != b->asid; }
+
+// TLBs without tags for address spaces drop all entries for a new one.
 void tl_a64_regime_written(tl_hart *h, uint32_t reg, uint64_t old) {
     const uint64_t changed = old ^ tl_a64(h)->sys.reg[reg];
     const bool is_control = reg == TL_A64_R_SCTLR_EL1 || reg == TL_A64_R_SCTLR_EL3;
     const bool is_table = reg == TL_A64_R_TTBR0_EL1 || reg == TL_A64_R_TTBR1_EL1 || reg == TL_A64_R_TTBR0_EL3 || reg == TL_A64_R_TCR_EL1 ||
                           reg == TL_A64_R_TCR_EL3;
     const uint32_t view = reg == TL_A64_R_SCTLR_EL3 || reg == TL_A64_R_TCR_EL3 || reg == TL_A64_R_TTBR0_EL3 ? TL_VIEW_M : TL_VIEW_S;
-    const bool was_paged = h->regime.is_paged[view];
+    const tl_regime before = h->regime;
     tl_a64_regime_changed(h);
-    if ((is_control && (changed & TL_A64_SCTLR_M)) || (is_table && was_paged))
+    const bool is_other_space = has_tags(h) ? has_other_tags(&before, &h->regime) : is_table && before.is_paged[view];
+    if ((is_control && (changed & TL_A64_SCTLR_M)) || is_other_space)
         h->port->context_changed(h);
 }
 
-// Translations of EL3 and of the levels below have no tags that tell them apart, so a change of
-// level between the two drops them where EL3 translates.
+// In TLBs without tags nothing tells translations of EL3 from those of the levels below. A change
+// of level between the two drops them where EL3 translates.
 void tl_a64_el_changed(tl_hart *h, uint32_t old_el) {
     const bool is_other_regime = (h->priv == TL_A64_EL3) != (old_el == TL_A64_EL3);
     const bool is_el3_paged = tl_a64(h)->sys.reg[TL_A64_R_SCTLR_EL3] & TL_A64_SCTLR_M;
@@ -135,6 +161,35 @@ bool tl_a64_translate(const tl_hart *h, uint32_t el, uint64_t vaddr, tl_access a
 
 // -- The row.
 
+// TLBs keep this of a leaf beside the page.
+static void set_page_tags(const tl_hart *h, const tl_a64_leaf *leaf, tl_page *page) {
+    enum { NS_LSB = 5, AP_LSB = 6, SH_LSB = 8, NG_LSB = 11 };
+    const bool is_el3 = h->regime.world == TL_A64_WORLD_EL3, is_non_global = !is_el3 && (leaf->descriptor >> NG_LSB & 1);
+    const uint64_t mair = tl_a64(h)->sys.reg[is_el3 ? TL_A64_R_MAIR_EL3 : TL_A64_R_MAIR_EL1];
+    const uint8_t memory = (uint8_t)tl_bits(mair, 8 * (uint32_t)tl_bits(leaf->descriptor, 2, 3), 8);
+    const uint32_t ap = (uint32_t)tl_bits(leaf->descriptor, AP_LSB, 2), ap_field = is_el3 ? (ap & 2) << 1 : ap << 1 | 1;
+    page->world = h->regime.world;
+    page->asid = h->regime.asid;
+    page->block_level = page->level;
+    page->attributes =
+        (uint16_t)((uint32_t)tl_a64_memory_type(memory, (uint32_t)tl_bits(leaf->descriptor, SH_LSB, 2)) |
+                   ap_field << TL_A64_ATTRIBUTE_AP_LSB |
+                   (uint32_t)((page->flags & TL_A64_PAGE_EL0_EXECUTE) != 0) << TL_A64_ATTRIBUTE_USER_EXECUTE_LSB |
+                   (uint32_t)((page->flags & TL_A64_PAGE_EL1_EXECUTE) != 0) << TL_A64_ATTRIBUTE_OTHER_EXECUTE_LSB |
+                   (uint32_t)(leaf->descriptor >> NS_LSB & 1) << TL_A64_ATTRIBUTE_NS_LSB | (is_non_global ? TL_ATTRIBUTE_NON_GLOBAL : 0u));
+}
+
+// TLBs hold a half of a block of 1 GiB, as those of a Cortex-A53 do.
+static void split(const tl_page_walk *walk, tl_page *page) {
+    enum { GIB_LEVEL = 2 };
+    if (page->level != GIB_LEVEL)
+        return;
+    const uint64_t half = walk->vaddr & ~tl_page_mask(page->level) & tl_page_mask(TL_PAGE_512M);
+    page->vaddr += half;
+    page->paddr += half;
+    page->level = TL_PAGE_512M;
+}
+
 static tl_fault walk(const tl_page_walk *walk, tl_page *ret_page) {
     tl_a64_leaf leaf;
     const tl_fault fault = tl_a64_walk(walk, walk->h->priv, &leaf);
@@ -143,6 +198,8 @@ static tl_fault walk(const tl_page_walk *walk, tl_page *ret_page) {
     if (!tl_is_permitted(walk->rights, leaf.page.flags))
         return TL_FAULT_PAGE;
     *ret_page = leaf.page;
+    set_page_tags(walk->h, &leaf, ret_page);
+    split(walk, ret_page);
     return TL_FAULT_NONE;
 }
 

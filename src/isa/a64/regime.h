@@ -14,6 +14,11 @@ void tl_a64_regime_written(tl_hart *h, uint32_t reg, uint64_t old);
 // h->priv is another exception level now.
 void tl_a64_el_changed(tl_hart *h, uint32_t old_el);
 
+// The ASID with the bits that TCR_EL1.AS gives it, and the world of EL1 and EL0; `reg`:
+// tl_a64_system.reg.
+uint16_t tl_a64_asid(const uint64_t *reg, uint16_t asid);
+uint8_t tl_a64_el1_world(const uint64_t *reg);
+
 // The address without its tag (D5.1.3), as the levels below EL3 and EL3 see it.
 uint64_t tl_a64_untag_for(const tl_hart *h, uint32_t el, uint64_t vaddr);
 

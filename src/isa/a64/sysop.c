@@ -8,6 +8,7 @@
 #include "isa/a64/regime.h"
 #include "isa/a64/sysreg.h"
 #include "isa/a64/timer.h"
+#include "isa/a64/walk.h"
 
 enum { EL0, EL1, EL3 = 3, ONE = 0, ALL = 1 };
 
@@ -67,22 +68,29 @@ static bool do_at_el1_store(tl_hart *h, const call *c) { return translate(h, TL_
 static bool do_at_el3_load(tl_hart *h, const call *c) { return translate(h, TL_A64_EL3, c->operand, TL_ACCESS_LOAD); }
 static bool do_at_el3_store(tl_hart *h, const call *c) { return translate(h, TL_A64_EL3, c->operand, TL_ACCESS_STORE); }
 
-static void flush(tl_hart *h, const call *c, uint64_t vaddr, bool is_all) {
-    if (c->is_broadcast)
-        h->port->broadcast_flush_translation(h, vaddr, is_all);
-    else
-        h->port->flush_translation(h, vaddr, is_all);
-}
-// TLBs hold entries of one address space only, so those of one ASID are all of them.
-static bool do_flush_all(tl_hart *h, const call *c) {
-    flush(h, c, 0, true);
+// D5.10.2: bits 43:0 of the operand are bits 55:12 of the address, bits 63:48 the ASID.
+static bool flush(tl_hart *h, const call *c, tl_tlb_drop_request what) {
+    const uint64_t *reg = tl_a64(h)->sys.reg;
+    what.vaddr = (uint64_t)tl_sext(c->operand << 12, 56);
+    what.asid = tl_a64_asid(reg, (uint16_t)(c->operand >> 48));
+    what.is_broadcast = c->is_broadcast;
+    if (what.world != TL_A64_WORLD_EL3)
+        what.world = tl_a64_el1_world(reg);
+    h->port->drop_translations(h, &what);
     return true;
 }
-// D5.10.2: bits 43:0 of the operand are bits 55:12 of the address.
-static bool do_flush_page(tl_hart *h, const call *c) {
-    flush(h, c, (uint64_t)tl_sext(c->operand << 12, 56), false);
-    return true;
-}
+#define FLUSH(name, ...) \
+    static bool do_##name(tl_hart *h, const call *c) { return flush(h, c, (tl_tlb_drop_request){__VA_ARGS__}); }
+FLUSH(flush_all, .by_address = false)
+FLUSH(flush_asid, .by_asid = true)
+FLUSH(flush_page, .by_address = true, .by_asid = true)
+FLUSH(flush_leaf, .by_address = true, .by_asid = true, .keeps_tables = true)
+FLUSH(flush_page_of_any, .by_address = true)
+FLUSH(flush_leaf_of_any, .by_address = true, .keeps_tables = true)
+FLUSH(flush_all_el3, .world = TL_A64_WORLD_EL3)
+FLUSH(flush_page_el3, .world = TL_A64_WORLD_EL3, .by_address = true)
+FLUSH(flush_leaf_el3, .world = TL_A64_WORLD_EL3, .by_address = true, .keeps_tables = true)
+#undef FLUSH
 
 typedef struct row {
     uint32_t number; // op1:CRn:CRm:op2

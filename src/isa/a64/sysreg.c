@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "isa/a64/debug.h"
 #include "isa/a64/pstate.h"
+#include "isa/a64/ram_read.h"
 #include "isa/a64/regime.h"
 #include "isa/a64/timer.h"
 
@@ -287,6 +288,14 @@ static void effect_DSPSR(tl_hart *h, uint32_t reg, uint64_t value) {
     (void)reg;
     tl_a64(h)->debug.dspsr = (uint32_t)value;
 }
+
+static void effect_RAM(tl_hart *h, uint32_t reg, uint64_t value) {
+    uint32_t data[4];
+    tl_a64_read_ram(h, (tl_a64_ram)(reg - TL_A64_R_CDBGDCT_EL3), (uint32_t)value, data);
+    for (uint32_t i = 0; i < 4; i++)
+        *stored(h, TL_A64_R_CDBGDR0_EL3 + i) = data[i];
+}
+_Static_assert((int)TL_A64_R_CDBGTD_EL3 - (int)TL_A64_R_CDBGDCT_EL3 == (int)TL_A64_RAM_TLB, "rows in the order of tl_a64_ram");
 
 // -- The table.
 

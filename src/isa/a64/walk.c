@@ -14,6 +14,7 @@ enum {
     AP_EL0_LSB = 6, // AP[1]: EL0 has access
     AP_RO_LSB = 7,  // AP[2]: nobody writes
     AF = 1 << 10,
+    NG_LSB = 11,
     PXN_LSB = 53,
     UXN_LSB = 54, // XN of EL3
     PXN_TABLE_LSB = 59,
@@ -27,6 +28,7 @@ enum {
 typedef struct stage {
     uint64_t table, control, tables_mask; // SCTLR; the table's address
     uint32_t granule_log2, vaddr_bits, paddr_bits;
+    uint32_t walk_memory; // SH, ORGN and IRGN of the tables
     bool is_disabled, is_out_of_range, is_el3;
 } stage;
 
@@ -54,6 +56,7 @@ static stage stage_of(const tl_a64_hart *a, uint32_t el, uint64_t vaddr) {
         .granule_log2 = is_64k ? GRANULE_64K : GRANULE_4K,
         .vaddr_bits = vaddr_bits_of(tl_bits(tcr, is_upper ? TL_A64_TCR_T1SZ_LSB : TL_A64_TCR_T0SZ_LSB, 6)),
         .paddr_bits = paddr_bits_of(tl_bits(tcr, is_el3 ? TL_A64_TCR3_PS_LSB : TL_A64_TCR_IPS_LSB, 3)),
+        .walk_memory = (uint32_t)tl_bits(tcr, is_upper ? TL_A64_TCR_IRGN1_LSB : TL_A64_TCR_IRGN0_LSB, 6),
         .is_disabled = !is_el3 && (tcr & (is_upper ? TL_A64_TCR_EPD1 : TL_A64_TCR_EPD0)),
         .is_el3 = is_el3,
     };
@@ -94,6 +97,57 @@ static uint32_t size_of(const stage *s, uint32_t level) {
     return LAST_LEVEL - level;
 }
 
+enum { TABLE_LSB = PXN_TABLE_LSB, TABLE_BITS = 5 };
+
+uint8_t tl_a64_memory_type(uint8_t mair, uint32_t shareability) {
+    enum { NC, WB, WT, DEVICE_SHAREABLE = 2, NORMAL = 1 << 7, COHERENT = 1 << 6 };
+    const uint32_t outer = mair >> 4, inner = mair & 15;
+    if (outer == 0)
+        return (uint8_t)((mair & 0xc) | DEVICE_SHAREABLE);
+    const uint32_t outer_type = outer == 4 ? NC : outer & 4 ? WB : WT, inner_type = inner == 4 ? NC : inner & 4 ? WB : WT;
+    const uint32_t hint = outer & 3, is_coherent = outer_type == WB && inner_type == WB;
+    if (is_coherent)
+        return (uint8_t)(NORMAL | COHERENT | (inner & 3) << 4 | hint << 2 | shareability);
+    if (outer_type == NC && inner_type == NC)
+        shareability = DEVICE_SHAREABLE;
+    return (uint8_t)(NORMAL | outer_type << 4 | (outer_type == NC ? inner_type : hint) << 2 | shareability);
+}
+
+// The memory of the tables as a byte of MAIR says it; D12.2.105 has the codes of IRGN and ORGN.
+static uint8_t walk_memory_of(const stage *s) {
+    // Non-cacheable, write-back, write-through, write-back without write-allocate.
+    static const uint8_t types[] = {4, 0xf, 0xa, 0xe};
+    const uint8_t attributes = (uint8_t)(types[s->walk_memory >> 2 & 3] << 4 | types[s->walk_memory & 3]);
+    return tl_a64_memory_type(attributes, s->walk_memory >> 4);
+}
+
+// Of a table of the last level.
+static uint32_t span_of(const stage *s) { return 2 * s->granule_log2 - 3; }
+
+// Begins at a table of the walk cache. false: at the first table.
+static bool recall(const tl_page_walk *walk, const stage *s, uint64_t *ret_table, uint64_t *ret_tables) {
+    tl_walk_table found;
+    if (!walk->recall || !walk->recall(walk, span_of(s), &found))
+        return false;
+    *ret_table = found.paddr;
+    *ret_tables = (uint64_t)tl_bits(found.attributes, 0, TABLE_BITS) << TABLE_LSB;
+    return true;
+}
+
+static void keep(const tl_page_walk *walk, const stage *s, uint64_t table, uint64_t tables) {
+    if (!walk->keep)
+        return;
+    const uint32_t span_log2 = span_of(s);
+    const tl_walk_table found = {
+        .vaddr = walk->vaddr & ~UINT64_C(0) << span_log2,
+        .paddr = table,
+        .span_log2 = (uint8_t)span_log2,
+        .world = walk->h->regime.world,
+        .asid = walk->h->regime.asid,
+        .attributes = (uint16_t)(tl_bits(tables, TABLE_LSB, TABLE_BITS) | (uint64_t)walk_memory_of(s) << TL_A64_TABLE_MEMORY_LSB)};
+    walk->keep(walk, &found);
+}
+
 static tl_fault fail(tl_a64_leaf *leaf, uint32_t kind, uint32_t level) {
     leaf->status = (uint8_t)(kind | level);
     return kind == TL_A64_FSC_EXTERNAL_WALK ? TL_FAULT_ACCESS : TL_FAULT_PAGE;
@@ -111,6 +165,11 @@ tl_fault tl_a64_walk(const tl_page_walk *walk, uint32_t el, tl_a64_leaf *ret) {
         return fail(ret, TL_A64_FSC_TRANSLATION, 0);
     if (!fits(table, s.paddr_bits))
         return fail(ret, TL_A64_FSC_ADDRESS_SIZE, 0);
+    if (level < LAST_LEVEL && recall(walk, &s, &table, &tables)) {
+        level = LAST_LEVEL;
+        lsb = s.granule_log2;
+        width = stride;
+    }
     for (;; level++) {
         uint64_t entry;
         if (walk->read(walk, table + tl_bits(walk->vaddr, lsb, width) * ENTRY_BYTES, &entry) != TL_FAULT_NONE)
@@ -128,13 +187,15 @@ tl_fault tl_a64_walk(const tl_page_walk *walk, uint32_t el, tl_a64_leaf *ret) {
             ret->descriptor = restricted(entry, tables);
             ret->page = (tl_page){.vaddr = walk->vaddr & ~UINT64_C(0) << lsb,
                                   .paddr = next,
-                                  .level = size_of(&s, level),
+                                  .level = (uint8_t)size_of(&s, level),
                                   .flags = flags_of(&s, ret->descriptor)};
             ret->status = (uint8_t)(TL_A64_FSC_PERMISSION | level);
             return TL_FAULT_NONE;
         }
         tables |= entry;
         table = next;
+        if (level + 1 == LAST_LEVEL)
+            keep(walk, &s, table, tables);
         lsb -= stride;
         width = stride;
     }

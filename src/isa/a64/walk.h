@@ -10,6 +10,26 @@
 // ignores these bits of a page.
 enum { TL_A64_PAGE_EL0_EXECUTE = TL_PAGE_GLOBAL, TL_A64_PAGE_EL1_EXECUTE = TL_PAGE_ACCESSED };
 
+// tl_page.world: translations of Secure and of Non-secure EL1 and EL0, and of EL3.
+enum { TL_A64_WORLD_SECURE, TL_A64_WORLD_NON_SECURE, TL_A64_WORLD_EL3 };
+
+// tl_page.attributes: the memory type (tl_a64_memory_type), AP[2:1] and a 1 (of EL3 AP[2] and two
+// zeros), rights to execute, NS of the descriptor. The second enum is tl_walk_table.attributes:
+// PXNTable, XNTable, APTable, NSTable, and the memory of the tables.
+enum {
+    TL_A64_ATTRIBUTE_MEMORY_LSB = 0,
+    TL_A64_ATTRIBUTE_AP_LSB = 8,
+    TL_A64_ATTRIBUTE_USER_EXECUTE_LSB = 11,
+    TL_A64_ATTRIBUTE_OTHER_EXECUTE_LSB = 12,
+    TL_A64_ATTRIBUTE_NS_LSB = 13,
+};
+enum { TL_A64_TABLE_PXN_LSB, TL_A64_TABLE_XN_LSB, TL_A64_TABLE_AP_LSB, TL_A64_TABLE_NS_LSB = 4, TL_A64_TABLE_MEMORY_LSB = 8 };
+
+// The byte of a memory type and shareability in TLBs of a Cortex-A53 (manual sec. 6.7.4, table
+// 6-14). `mair`: the attributes of a byte of MAIR_ELx. The manual gives bit 7 (not Device), 3:2
+// and 1:0; bit 6 (coherent) and 5:4 (inner hint, or outer type coded as the inner type) are chosen.
+uint8_t tl_a64_memory_type(uint8_t mair, uint32_t shareability);
+
 typedef struct tl_a64_leaf {
     tl_page page;
     uint64_t descriptor;

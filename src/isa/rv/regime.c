@@ -49,7 +49,7 @@ TL_ALWAYS_INLINE tl_fault walk_levels(const tl_page_walk *walk, uint32_t levels,
             if (fault != TL_FAULT_NONE)
                 return fault;
         }
-        *ret_page = (tl_page){.vaddr = walk->vaddr & mask, .paddr = next_paddr, .level = level, .flags = (uint8_t)wanted};
+        *ret_page = (tl_page){.vaddr = walk->vaddr & mask, .paddr = next_paddr, .level = (uint8_t)level, .flags = (uint8_t)wanted};
         return TL_FAULT_NONE;
     }
     return TL_FAULT_PAGE; // a pointer where a leaf must stand
