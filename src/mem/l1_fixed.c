@@ -18,7 +18,10 @@ TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, uint32_t way) {
 TL_ALWAYS_INLINE bool is_refused(const tl_hart_mem *hm, tl_l2_found found, bool is_store) {
     const tl_l2_client *client = &hm->l1d.client;
     tl_l2_line *entry = &client->l2->lines[found.way];
-    return tl_contest_refuses(&hm->contender, client, found.hits != 0 ? entry : NULL, is_store);
+    const bool is_here = found.hits != 0;
+    if (TL_LIKELY(!tl_was_sharing(&hm->contender)) && (!is_here || TL_LIKELY(tl_l2_is_free(entry)) || !tl_l2_is_shared(entry, client)))
+        return false;
+    return tl_contest_refuses_shared(&hm->contender, client, is_here ? entry : NULL, is_store);
 }
 
 // A load or a store that misses while no way is invalid. The line is shown afterwards. false:
@@ -33,14 +36,18 @@ TL_ALWAYS_INLINE bool data_miss(tl_hart_mem *hm, const tl_page_slot *page, uint6
     tl_l2_found found = tl_l2_find_fixed(client->l2, line);
     if (is_refused(hm, found, is_store))
         return false;
-    tl_l2_reply reply =
-        is_store ? tl_l2_acquire_to_write_fixed(client, line, found, h->now) : tl_l2_acquire_to_read_fixed(client, line, found, h->now);
+    tl_l2_reply reply;
+    if (is_store)
+        tl_l2_acquire_to_write_fixed(client, line, found, h->now, &reply);
+    else
+        tl_l2_acquire_to_read_fixed(client, line, found, h->now, &reply);
     h->tally[is_store ? TL_S_L1D_STORE_MISS : TL_S_L1D_LOAD_MISS] += 1;
     tl_stall(h, is_store ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS, reply.cycles);
     if (TL_LIKELY(l1->cache.n_invalid == 0)) {
         evict_data(hm, way);
         held->l2_way = reply.l2_way;
         held->state = reply.state;
+        held->is_prefetched = false; // nobody prefetches; one store of both bits
         held->is_contested = reply.is_contested;
         l1->cache.tags[way] = (uint32_t)(line >> TL_FIXED_LINE_LOG2);
         l1->cache.stamps[way] = ++h->stamp;

@@ -52,13 +52,17 @@ struct tl_l2_client { // the owner's; first member of its struct
 };
 
 // The directory. It is exact, because clients tell when they drop a line.
-typedef struct tl_l2_line {
-    uint32_t sharers : TL_L2_MAX_CLIENTS; // that hold the line, tl_l2_client.bit
-    bool is_owned : 1;                    // the only data cache among them holds it in E or M
-    bool is_dirty : 1, is_prefetched : 1;
-    bool is_contested : 1; // contest.h: since tl_l2.contested_at of the way
-    bool is_present : 1;   // where a tag covers several lines (sector_log2), or bsq is set
+typedef union tl_l2_line {
+    struct {
+        uint32_t sharers : TL_L2_MAX_CLIENTS; // that hold the line, tl_l2_client.bit
+        bool is_owned : 1;                    // the only data cache among them holds it in E or M
+        bool is_dirty : 1, is_prefetched : 1;
+        bool is_contested : 1; // contest.h: since tl_l2.contested_at of the way
+        bool is_present : 1;   // where a tag covers several lines (sector_log2), or bsq is set
+    };
+    uint32_t word; // sharers are its low bits; TL_L2_WORD_*
 } tl_l2_line;
+static const uint32_t TL_L2_WORD_OWNED = 1u << TL_L2_MAX_CLIENTS, TL_L2_WORD_CONTESTED = 1u << (TL_L2_MAX_CLIENTS + 3);
 _Static_assert(sizeof(tl_l2_line) == 4, "the host seldom has them at hand: guest/kernels/chase.c took 4 % longer with 8 bytes");
 
 typedef struct tl_l2_slice {
@@ -173,15 +177,20 @@ static inline uint32_t tl_l2_find(tl_l2 *l2, uint64_t line) {
 static inline bool tl_l2_is_outside(const tl_l2 *l2, uint32_t l2_way) { return l2->filter != NULL && l2_way >= l2->filter->first; }
 
 TL_ALWAYS_INLINE void tl_l2_add_sharer(tl_l2_line *entry, const tl_l2_client *client) {
-    entry->sharers = (entry->sharers | client->bit) & TL_L2_ALL_CLIENTS;
+    entry->word |= client->bit;
 }
 TL_ALWAYS_INLINE void tl_l2_remove_sharer(tl_l2_line *entry, const tl_l2_client *client) {
-    entry->sharers = entry->sharers & ~client->bit & TL_L2_ALL_CLIENTS;
+    entry->word &= ~client->bit;
 }
 
 // Returns the data caches other than this client that hold the line.
 TL_ALWAYS_INLINE uint32_t tl_l2_others(const tl_l2_line *entry, const tl_l2_client *client) {
-    return entry->sharers & TL_L2_DATA_CACHES & ~client->bit;
+    return entry->word & TL_L2_DATA_CACHES & ~client->bit;
+}
+
+// Returns whether no data cache holds the line, and none used it lately.
+TL_ALWAYS_INLINE bool tl_l2_is_free(const tl_l2_line *entry) {
+    return (entry->word & (TL_L2_DATA_CACHES | TL_L2_WORD_OWNED | TL_L2_WORD_CONTESTED)) == 0;
 }
 
 // Returns whether other data caches use the line, or used it lately.
@@ -287,9 +296,8 @@ TL_ALWAYS_INLINE void tl_l2_take_data(tl_l2_slice *slice, tl_l2_line *entry) {
 // A data cache dropped a line that it had not changed.
 TL_ALWAYS_INLINE void tl_l2_release(tl_l2_client *client, uint32_t l2_way) {
     tl_l2_line *entry = &client->l2->lines[l2_way];
-    client->link[tl_l2_release_signal(false, entry->is_owned, false)] += 1;
-    tl_l2_remove_sharer(entry, client);
-    entry->is_owned = false; // when another one holds the line, nobody owned it
+    client->link[tl_l2_release_signal(false, (entry->word & TL_L2_WORD_OWNED) != 0, false)] += 1;
+    entry->word &= ~(client->bit | TL_L2_WORD_OWNED); // when another one holds the line, nobody owned it
 }
 
 // A data cache dropped a line that it owned and had changed. The geometry does the rest, a use of

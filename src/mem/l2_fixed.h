@@ -41,34 +41,49 @@ TL_ALWAYS_INLINE tl_l2_line *tl_l2_use_fixed(const tl_l2_client *client, uint32_
     return &l2->lines[way];
 }
 
-TL_ALWAYS_INLINE tl_l2_reply tl_l2_acquire_to_write_fixed(tl_l2_client *client, uint64_t line, tl_l2_found found, uint64_t time) {
+// Most lines are free when they are asked for. Their one data cache owns them from now on.
+TL_ALWAYS_INLINE void tl_l2_grant_free(const tl_l2_client *client, tl_l2_line *entry) { entry->word |= client->bit | TL_L2_WORD_OWNED; }
+
+TL_ALWAYS_INLINE void tl_l2_acquire_to_write_fixed(tl_l2_client *client, uint64_t line, tl_l2_found found, uint64_t time,
+                                                   tl_l2_reply *ret_reply) {
     tl_l2 *l2 = client->l2;
     tl_l2_slice *slice = &l2->slices[0];
     uint64_t cycles = tl_l2_begin_fixed(l2, &client->agent, time, TL_L2_READ_ST);
     if (TL_LIKELY(found.hits != 0)) {
         tl_l2_line *entry = tl_l2_use_fixed(client, found.way, TL_LINK_ACQUIRE_NT_HIT);
-        cycles += tl_l2_grant_write(client, slice, entry, line, time);
-        return (tl_l2_reply){.cycles = cycles, .l2_way = found.way, .state = TL_LINE_M, .is_contested = entry->is_contested};
+        *ret_reply = (tl_l2_reply){.cycles = cycles, .l2_way = found.way, .state = TL_LINE_M};
+        if (TL_LIKELY(tl_l2_is_free(entry))) {
+            tl_l2_grant_free(client, entry);
+            return;
+        }
+        ret_reply->cycles += tl_l2_grant_write(client, slice, entry, line, time);
+        ret_reply->is_contested = entry->is_contested;
+        return;
     }
     tl_l2_count_miss(client->link, slice, &client->agent, TL_LINK_ACQUIRE_NT_HIT);
     tl_l2_filled filled = tl_l2_fill_fixed(client, line, time + cycles, true);
-    return (tl_l2_reply){.cycles = cycles + filled.cycles, .l2_way = filled.l2_way, .state = TL_LINE_M};
+    *ret_reply = (tl_l2_reply){.cycles = cycles + filled.cycles, .l2_way = filled.l2_way, .state = TL_LINE_M};
 }
 
-TL_ALWAYS_INLINE tl_l2_reply tl_l2_acquire_to_read_fixed(tl_l2_client *client, uint64_t line, tl_l2_found found, uint64_t time) {
+TL_ALWAYS_INLINE void tl_l2_acquire_to_read_fixed(tl_l2_client *client, uint64_t line, tl_l2_found found, uint64_t time,
+                                                  tl_l2_reply *ret_reply) {
     tl_l2 *l2 = client->l2;
     tl_l2_slice *slice = &l2->slices[0];
     uint64_t cycles = tl_l2_begin_fixed(l2, &client->agent, time, TL_L2_READ_LD);
     if (TL_LIKELY(found.hits != 0)) {
         tl_l2_line *entry = tl_l2_use_fixed(client, found.way, TL_LINK_ACQUIRE_NB_HIT);
-        tl_l2_reply reply = {.l2_way = found.way};
-        reply.cycles = cycles + tl_l2_grant_read(client, slice, entry, line, time, &reply.state);
-        reply.is_contested = entry->is_contested;
-        return reply;
+        *ret_reply = (tl_l2_reply){.cycles = cycles, .l2_way = found.way, .state = TL_LINE_E};
+        if (TL_LIKELY(tl_l2_is_free(entry))) {
+            tl_l2_grant_free(client, entry);
+            return;
+        }
+        ret_reply->cycles += tl_l2_grant_read(client, slice, entry, line, time, &ret_reply->state);
+        ret_reply->is_contested = entry->is_contested;
+        return;
     }
     tl_l2_count_miss(client->link, slice, &client->agent, TL_LINK_ACQUIRE_NB_HIT);
     tl_l2_filled filled = tl_l2_fill_fixed(client, line, time + cycles, true);
-    return (tl_l2_reply){.cycles = cycles + filled.cycles, .l2_way = filled.l2_way, .state = TL_LINE_E};
+    *ret_reply = (tl_l2_reply){.cycles = cycles + filled.cycles, .l2_way = filled.l2_way, .state = TL_LINE_E};
 }
 
 TL_ALWAYS_INLINE tl_l2_reply tl_l2_get_fixed(tl_l2_client *client, uint64_t line, tl_l2_found found, uint64_t time) {
