@@ -185,6 +185,10 @@ static const tl_event linux_events[] = {
     RAW(0x704, "ptw.write"),
     RAW(0x705, "ptw.fault"),
     RAW(0x706, "ptw.cycle"),
+    RAW(0x707, "ptw.cache_hit"),
+    RAW(0x708, "ptw.cache_fill"),
+    RAW(0x709, "ptw.cache_evict"),
+    RAW(0x70a, "ptw.cache_flush"),
 };
 
 static const tl_event u74_events[] = {
