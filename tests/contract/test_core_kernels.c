@@ -78,6 +78,21 @@ static void test_three_uops_a_clock(void **state) {
     close_kernel(&k);
 }
 
+// The second half of a cycle is that of fast ports.
+static void test_ports_that_are_not_fast_take_one_uop_a_clock(void **state) {
+    (void)state;
+    static const char *const slow[] = {"core.fast_ports=0", NULL};
+    const uint32_t words[] = {addi(T2, 0, 1), addi(T0, T0, 1)};
+    const uint64_t cycles[] = {66 / 2, 64}; // two ports; a chain, whose results come in mid-cycle
+    for (uint32_t i = 0; i < 2; i++) {
+        kernel k;
+        open_kernel(&k, "netburst", slow);
+        emit_n(&k, 64, words[i]);
+        assert_int_equal(time_loop(&k), 100 * cycles[i]);
+        close_kernel(&k);
+    }
+}
+
 static void test_a_store_is_two_uops(void **state) {
     (void)state;
     kernel k;
@@ -198,6 +213,24 @@ static void test_stores_forward_to_loads(void **state) {
         emit(&k, ld(T0, A1, 0));
     }
     assert_int_equal(time_loop(&k), 100 * 16 * (1 + 5));
+    close_kernel(&k);
+}
+
+// The data is zero and early, and the address comes of a multiplication: 3, an address uop of 1, 5 of
+// forwarding, and an addition.
+static void test_a_load_waits_for_the_address_of_its_store(void **state) {
+    (void)state;
+    kernel k;
+    open_kernel(&k, "ooo", NULL);
+    k.rv->x[A1] = k.rv->x[T1] = TL_RAM_BASE_PADDR + DATA;
+    k.rv->x[T2] = 1;
+    for (uint32_t i = 0; i < 16; i++) {
+        emit(&k, mul(T1, T1, T2));
+        emit(&k, store(0, T1, 3));
+        emit(&k, ld(T0, A1, 0));
+        emit(&k, add(T1, T1, T0));
+    }
+    assert_int_equal(time_loop(&k), 100 * 16 * (3 + 1 + 5 + 1));
     close_kernel(&k);
 }
 
@@ -481,6 +514,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_multiplications_are_pipelined),
     cmocka_unit_test(test_dependent_loads_that_hit_take_two_clocks),
     cmocka_unit_test(test_three_uops_a_clock),
+    cmocka_unit_test(test_ports_that_are_not_fast_take_one_uop_a_clock),
     cmocka_unit_test(test_a_store_is_two_uops),
     cmocka_unit_test(test_dependent_loads_from_the_second_level_take_nine_clocks),
     cmocka_unit_test(test_a_wrong_prediction_costs_the_front_end_and_two),
@@ -488,6 +522,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_wrong_path_leaves_dependences_alone),
     cmocka_unit_test(test_a_uop_waits_for_its_latest_operand),
     cmocka_unit_test(test_stores_forward_to_loads),
+    cmocka_unit_test(test_a_load_waits_for_the_address_of_its_store),
     cmocka_unit_test(test_a_store_that_has_a_part_does_not_forward),
     cmocka_unit_test(test_a_load_waits_for_a_store_that_it_aliases),
     cmocka_unit_test(test_a_load_that_crosses_a_line_takes_longer),
