@@ -526,6 +526,30 @@ static void test_a_fence_waits_for_a_store_that_the_other_thread_holds_up(void *
     close_machine(p.machine, 0);
 }
 
+// The second thread executes code whose trace lines the first one has built, and builds its own.
+static void test_threads_share_no_trace_lines(void **state) {
+    (void)state;
+    enum { N_INSNS = 60 };
+    uint32_t code[N_INSNS], n = 0;
+    while (n < N_INSNS)
+        emit(code, &n, addi(13, 0, 1));
+    pair_of_loops p;
+    open_loops(&p, NULL);
+    put_programs(&p, (const uint32_t *const[]){code, code}, (const uint32_t[]){N_INSNS, N_INSNS}, 0);
+    for (uint32_t i = 0; i < N; i++) {
+        p.machine->harts[i]->pc = TL_RAM_BASE_PADDR;
+        for (uint32_t k = 0; k < 2; k++) { // builds, then reads its lines
+            uint64_t n_insns = N_INSNS;
+            tl_hart *h;
+            assert_int_equal(run_group(p.machine, 1u << i, &n_insns, &h), TL_STOP_LIMIT);
+            assert_int_equal(thread_signal(p.machine, i, "build_insn"), N_INSNS);
+            assert_int_equal(thread_signal(p.machine, i, "trace_insn"), k * N_INSNS);
+            p.machine->harts[i]->pc = TL_RAM_BASE_PADDR;
+        }
+    }
+    close_machine(p.machine, 0);
+}
+
 // A chain of 84 cycles keeps a load from retiring that has read its line. The other thread writes
 // the line all the time. The load is taken back once, and is spared when it is read again. A fence
 // keeps loads apart. Fetch waits for core.clear cycles, and for nothing else.
@@ -582,6 +606,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_two_threads_share_a_port),
     cmocka_unit_test(test_two_threads_hide_each_others_latency),
     cmocka_unit_test(test_a_running_thread_takes_half_of_the_reorder_buffer),
+    cmocka_unit_test(test_threads_share_no_trace_lines),
     cmocka_unit_test(test_a_load_is_cleared_once),
     cmocka_unit_test(test_a_fence_waits_for_a_store_that_the_other_thread_holds_up),
     cmocka_unit_test(test_a_store_ends_the_reservation_of_the_other_thread),
