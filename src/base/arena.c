@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The bump allocator of arena.h: large chunks from the host, small pieces to the parts, no single
 // free.
-#include "base/arena.h"
+#include "base/arena_copy.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -83,4 +83,45 @@ void tl_arena_done(tl_arena *arena) {
         chunk = next;
     }
     *arena = (tl_arena){0};
+}
+
+// A copy is the number of chunks, then for each chunk its address, its size and its pieces.
+typedef struct chunk_copy {
+    tl_arena_chunk *chunk;
+    size_t used_bytes;
+} chunk_copy;
+
+size_t tl_arena_copy_bytes(const tl_arena *arena) {
+    size_t n = sizeof(size_t);
+    for (const tl_arena_chunk *chunk = arena->chunks; chunk; chunk = chunk->next)
+        n += sizeof(chunk_copy) + chunk->used_bytes;
+    return n;
+}
+
+void tl_arena_save(const tl_arena *arena, void *ret_copy) {
+    unsigned char *at = ret_copy;
+    size_t n_chunks = 0;
+    for (const tl_arena_chunk *chunk = arena->chunks; chunk; chunk = chunk->next)
+        n_chunks += 1;
+    memcpy(at, &n_chunks, sizeof n_chunks);
+    at += sizeof n_chunks;
+    for (tl_arena_chunk *chunk = arena->chunks; chunk; chunk = chunk->next) {
+        const chunk_copy head = {.chunk = chunk, .used_bytes = chunk->used_bytes};
+        memcpy(at, &head, sizeof head);
+        memcpy(at + sizeof head, (unsigned char *)chunk + header_bytes, head.used_bytes);
+        at += sizeof head + head.used_bytes;
+    }
+}
+
+void tl_arena_load(const void *copy) {
+    const unsigned char *at = copy;
+    size_t n_chunks;
+    memcpy(&n_chunks, at, sizeof n_chunks);
+    at += sizeof n_chunks;
+    for (size_t i = 0; i < n_chunks; i++) {
+        chunk_copy head;
+        memcpy(&head, at, sizeof head);
+        memcpy((unsigned char *)head.chunk + header_bytes, at + sizeof head, head.used_bytes);
+        at += sizeof head + head.used_bytes;
+    }
 }

@@ -20,6 +20,9 @@ tl_pend_table *tl_pend_table_new(tl_arena *arena); // NULL: no memory
 // The one record of the table with these contents. Bounded: latencies are small, so contents
 // repeat.
 const tl_pend *tl_pend_intern(tl_pend_table *table, const tl_pend *pend);
+// Precondition: nobody holds a record. Forgets all of them when the arena's room is half full, so
+// that the table stays in the arena.
+void tl_pend_table_trim(tl_pend_table *table);
 // Frees memory that the table allocated beyond the arena. NULL is fine.
 void tl_pend_table_done(tl_pend_table *table);
 

@@ -14,6 +14,9 @@
 enum { T0 = 5, T1 = 6, T2 = 7, A0 = 10, A1 = 11, DATA = 1 << 20, MAX_WORDS = 2048 };
 
 static inline uint32_t addi(uint32_t rd, uint32_t rs1, int32_t imm) { return (uint32_t)imm << 20 | rs1 << 15 | rd << 7 | 0x13; }
+static inline uint32_t add(uint32_t rd, uint32_t rs1, uint32_t rs2) { return rs2 << 20 | rs1 << 15 | rd << 7 | 0x33; }
+static inline uint32_t sub(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 1u << 30 | rs2 << 20 | rs1 << 15 | rd << 7 | 0x33; }
+static inline uint32_t xori(uint32_t rd, uint32_t rs1, int32_t imm) { return (uint32_t)imm << 20 | rs1 << 15 | 4 << 12 | rd << 7 | 0x13; }
 static inline uint32_t slli(uint32_t rd, uint32_t rs1, uint32_t by) { return by << 20 | rs1 << 15 | 1 << 12 | rd << 7 | 0x13; }
 static inline uint32_t mul(uint32_t rd, uint32_t rs1, uint32_t rs2) { return 1u << 25 | rs2 << 20 | rs1 << 15 | rd << 7 | 0x33; }
 static inline uint32_t divide(uint32_t rd, uint32_t rs1, uint32_t rs2) {

@@ -88,4 +88,16 @@ static inline void choose_structure(rng *r, tl_config *config) {
     choose_memory(r, config);
 }
 
+// Threads of one core, or a core each. Each has room for itself.
+static inline void make_two_harts(tl_config *config, uint32_t threads) {
+    tl_core_config *c = &config->core;
+    config->n_harts = 2;
+    c->threads = threads;
+    c->rob_uops = c->rob_uops * 2 > TL_MAX_ROB ? TL_MAX_ROB : c->rob_uops * 2;
+    c->load_buffers += 1;
+    c->store_buffers += 1;
+    c->memory_queue += 1;
+    c->general_queue += 1;
+}
+
 #endif

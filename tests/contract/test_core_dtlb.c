@@ -243,7 +243,37 @@ static void test_a_flush_drops_the_entries_of_its_thread(void **state) {
     close_machine(machine);
 }
 
+// The mapping changes between two runs, while a store waits behind a division. The store goes to
+// the page that the tables name then.
+static void test_a_store_in_flight_follows_its_page(void **state) {
+    (void)state;
+    enum { FLAGS = 0xdf, OTHER_PAGE = 32 << 20 };
+    const uint32_t words[] = {divide(T1, T1, T1), store(A0, T0, 3), addi(0, 0, 0), addi(0, 0, 0)};
+    tl_machine *machine = open_machine(1, 1, NULL);
+    tl_hart *h = machine->harts[0];
+    memcpy(machine->ram, words, sizeof words);
+    tl_rv(h)->x[T0] = TL_RAM_BASE_PADDR + RING;
+    tl_rv(h)->x[T1] = 1;
+    put(machine, TL_RAM_BASE_PADDR + RING, 0);
+    h->insn_limit = 2;
+    while (signal_of(machine, 0, "core.rename_store") == 0) {
+        h->horizon = h->now + 1;
+        assert_int_equal(h->engine->run(h), TL_STOP_HORIZON);
+    }
+    assert_int_equal(h->instret, 0);
+    put(machine, TL_RAM_BASE_PADDR + TABLES + 2 * PAGE + RING / PAGE * 8, (TL_RAM_BASE_PADDR + OTHER_PAGE) >> 12 << 10 | FLAGS);
+    h->horizon = UINT64_MAX;
+    assert_int_equal(h->engine->run(h), TL_STOP_LIMIT);
+    uint64_t old, new;
+    memcpy(&old, machine->ram + RING, sizeof old);
+    memcpy(&new, machine->ram + OTHER_PAGE, sizeof new);
+    assert_int_equal(old, 0);
+    assert_int_equal(new, tl_rv(h)->x[A0]);
+    close_machine(machine);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_store_in_flight_follows_its_page),
     cmocka_unit_test(test_a_thread_alone_has_all_entries),
     cmocka_unit_test(test_a_thread_takes_the_entries_of_the_other),
     cmocka_unit_test(test_a_forwarded_thread_takes_the_entries_of_the_other),

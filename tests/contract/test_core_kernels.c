@@ -78,6 +78,53 @@ static void test_three_uops_a_clock(void **state) {
     close_kernel(&k);
 }
 
+// Cycles until so many instructions have retired, three uops a cycle in order. Every third one of
+// the loop is a store, whose two uops retire together.
+static uint64_t pack(uint64_t n_insns, uint32_t n_loop) {
+    uint64_t cycles = 1;
+    uint32_t left = 3;
+    for (uint64_t i = 0; i < n_insns; i++) {
+        const uint64_t at = i % n_loop;
+        const uint32_t n_uops = at % 3 == 0 && at < n_loop - 2 ? 2 : 1;
+        if (n_uops > left) {
+            cycles += 1;
+            left = 3;
+        }
+        left -= n_uops;
+    }
+    return cycles;
+}
+
+static void test_retirement_counts_uops(void **state) {
+    (void)state;
+    static const char *const wide[] = {"core.trace=0", "l1i.size=32KiB", "core.fetch=8", "core.rename=8", "core.issue=8", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", wide);
+    k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA;
+    for (uint32_t i = 0; i < 32; i++) {
+        emit(&k, store(T2, A1, 3));
+        emit_n(&k, 2, addi(T1, 0, 1));
+    }
+    const uint64_t cycles = time_loop(&k);
+    assert_int_equal(cycles, pack(UINT64_C(200) * k.n, k.n) - pack(UINT64_C(100) * k.n, k.n));
+    close_kernel(&k);
+}
+
+// The second half of a cycle is that of fast ports.
+static void test_ports_that_are_not_fast_take_one_uop_a_clock(void **state) {
+    (void)state;
+    static const char *const slow[] = {"core.fast_ports=0", NULL};
+    const uint32_t words[] = {addi(T2, 0, 1), addi(T0, T0, 1)};
+    const uint64_t cycles[] = {66 / 2, 64}; // two ports; a chain, whose results come in mid-cycle
+    for (uint32_t i = 0; i < 2; i++) {
+        kernel k;
+        open_kernel(&k, "netburst", slow);
+        emit_n(&k, 64, words[i]);
+        assert_int_equal(time_loop(&k), 100 * cycles[i]);
+        close_kernel(&k);
+    }
+}
+
 static void test_a_store_is_two_uops(void **state) {
     (void)state;
     kernel k;
@@ -121,20 +168,26 @@ static void test_dependent_loads_from_the_second_level_take_nine_clocks(void **s
     close_kernel(&k);
 }
 
+// A trace line of the wrong path does not occupy fetch any more. Lines of seven cycles, looked up
+// 0, 7 and 14 cycles behind the branch, would cost one.
 static void test_a_wrong_prediction_costs_the_front_end_and_two(void **state) {
     (void)state;
-    static const char *const never_taken[] = {"bp.kind=not_taken", NULL};
-    kernel k;
-    open_kernel(&k, "netburst", never_taken);
-    for (uint32_t i = 0; i < 10; i++) {
-        emit(&k, beq(0, 0, 8));
-        emit(&k, addi(T2, 0, 1));
+    static const char *const never_taken[] = {"bp.kind=not_taken", NULL}, *const long_lines[] = {"bp.kind=not_taken", "core.trace_cycles=7",
+                                                                                                 NULL};
+    const char *const *const overrides[] = {never_taken, long_lines};
+    for (uint32_t row = 0; row < TL_COUNT_OF(overrides); row++) {
+        kernel k;
+        open_kernel(&k, "netburst", overrides[row]);
+        for (uint32_t i = 0; i < 10; i++) {
+            emit(&k, beq(0, 0, 8));
+            emit(&k, addi(T2, 0, 1));
+        }
+        k.n_skipped = 10;
+        // Its operand comes half a clock late, and branches begin with the clock.
+        const uint64_t last = 18 + 3;
+        assert_int_equal(time_loop(&k), 100 * (10 * (18 + 2) + last));
+        close_kernel(&k);
     }
-    k.n_skipped = 10;
-    // Its operand comes half a clock late, and branches begin with the clock.
-    const uint64_t last = 18 + 3;
-    assert_int_equal(time_loop(&k), 100 * (10 * (18 + 2) + last));
-    close_kernel(&k);
 }
 
 // The second load is dispatched in the cycle of the first one, whose line is on its way then.
@@ -201,6 +254,24 @@ static void test_stores_forward_to_loads(void **state) {
     close_kernel(&k);
 }
 
+// The data is zero and early. The address comes of a multiplication: 3, an address uop of 1, 5 of
+// forwarding, and an addition.
+static void test_a_load_waits_for_the_address_of_its_store(void **state) {
+    (void)state;
+    kernel k;
+    open_kernel(&k, "ooo", NULL);
+    k.rv->x[A1] = k.rv->x[T1] = TL_RAM_BASE_PADDR + DATA;
+    k.rv->x[T2] = 1;
+    for (uint32_t i = 0; i < 16; i++) {
+        emit(&k, mul(T1, T1, T2));
+        emit(&k, store(0, T1, 3));
+        emit(&k, ld(T0, A1, 0));
+        emit(&k, add(T1, T1, T0));
+    }
+    assert_int_equal(time_loop(&k), 100 * 16 * (3 + 1 + 5 + 1));
+    close_kernel(&k);
+}
+
 // A wider load is no load that the store has all of. It waits for the drain: six clocks as below.
 static void test_a_store_that_has_a_part_does_not_forward(void **state) {
     (void)state;
@@ -226,7 +297,8 @@ static void test_a_store_that_has_a_part_does_not_forward(void **state) {
     }
 }
 
-static uint64_t time_far_pairs(const char *const *overrides) {
+// *ret_aliases: loads of 100 iterations that an alias held up.
+static uint64_t time_far_pairs(const char *const *overrides, uint64_t *ret_aliases) {
     kernel k;
     open_kernel(&k, "ooo", overrides);
     k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA;
@@ -235,7 +307,9 @@ static uint64_t time_far_pairs(const char *const *overrides) {
         emit(&k, store(T0, A1, 3));
         emit(&k, ld(T0, T1, 0));
     }
-    const uint64_t cycles = time_loop(&k);
+    (void)warm_loop(&k);
+    const uint64_t start = k.h->now, before = read_signal(&k, "hart0.core.load_alias"), cycles = run_iterations(&k, 100) - start;
+    *ret_aliases = read_signal(&k, "hart0.core.load_alias") - before;
     close_kernel(&k);
     return cycles;
 }
@@ -245,9 +319,14 @@ static uint64_t time_far_pairs(const char *const *overrides) {
 static void test_a_load_waits_for_a_store_that_it_aliases(void **state) {
     (void)state;
     static const char *const aliases[] = {"core.alias_bits=16", NULL}, *const just_not[] = {"core.alias_bits=17", NULL};
-    assert_int_equal(time_far_pairs(aliases), 100 * 16 * (1 + 1 + 4));
-    assert_int_equal(time_far_pairs(just_not), time_far_pairs(NULL));
-    assert_true(time_far_pairs(NULL) < 100 * 16 * 2);
+    uint64_t n_aliases;
+    assert_int_equal(time_far_pairs(aliases, &n_aliases), 100 * 16 * (1 + 1 + 4));
+    assert_int_equal(n_aliases, 100 * 16);
+    const uint64_t free_cycles = time_far_pairs(NULL, &n_aliases);
+    assert_int_equal(n_aliases, 0);
+    assert_true(free_cycles < 100 * 16 * 2);
+    assert_int_equal(time_far_pairs(just_not, &n_aliases), free_cycles);
+    assert_int_equal(n_aliases, 0);
 }
 
 // The pointer to itself lies on both sides of the end of a line.
@@ -373,6 +452,46 @@ static void test_each_structure_holds_its_size(void **state) {
             fill_structure(&rows[i], n_threads);
 }
 
+// The target of the call is another one each time, so each call is mispredicted. It leaves its
+// return address on the stack all the same.
+static void test_a_mispredicted_call_is_a_call(void **state) {
+    (void)state;
+    enum { RA = 1 };
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    k.rv->x[T2] = TL_RAM_BASE_PADDR + 4;
+    k.rv->x[T1] = 2 * TL_RAM_BASE_PADDR + 4 + 8;
+    emit(&k, jal(0, 12));
+    emit(&k, jalr(0, RA));
+    emit(&k, jalr(0, RA));
+    emit(&k, sub(T2, T1, T2));
+    emit(&k, jalr(RA, T2));
+    k.n_skipped = 1;
+    (void)warm_loop(&k);
+    const uint64_t n_calls = read_signal(&k, "hart0.bp.indirect_miss"), n_returns = read_signal(&k, "hart0.bp.return_miss");
+    (void)run_iterations(&k, 100);
+    assert_int_equal(read_signal(&k, "hart0.bp.indirect_miss") - n_calls, 100);
+    assert_int_equal(read_signal(&k, "hart0.bp.return_miss") - n_returns, 0);
+    close_kernel(&k);
+}
+
+// Behind each branch stands one of its wrong path, which executes in the same cycle. The older one
+// takes it back. The end of the loop is the eleventh.
+static void test_the_oldest_of_two_wrong_predictions_redirects(void **state) {
+    (void)state;
+    static const char *const never_taken[] = {"bp.kind=not_taken", "core.branch_ports=3", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", never_taken);
+    for (uint32_t i = 0; i < 10; i++)
+        emit_n(&k, 2, beq(0, 0, 8));
+    k.n_skipped = 10;
+    (void)warm_loop(&k);
+    const uint64_t n_resolved = read_signal(&k, "hart0.core.resolve");
+    (void)run_iterations(&k, 100);
+    assert_int_equal(read_signal(&k, "hart0.core.resolve") - n_resolved, 100 * 11);
+    close_kernel(&k);
+}
+
 // A load that crosses a page is taken back when it is the oldest, with the return behind it, and
 // executes alone. The return takes its address from the stack a second time.
 static void test_the_return_stack_is_restored_when_an_instruction_is_redone(void **state) {
@@ -471,6 +590,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_full_store_buffer_is_no_fault_of_fetch),
     cmocka_unit_test(test_each_structure_holds_its_size),
     cmocka_unit_test(test_a_late_consumer_waits_for_its_producer),
+    cmocka_unit_test(test_a_mispredicted_call_is_a_call),
+    cmocka_unit_test(test_the_oldest_of_two_wrong_predictions_redirects),
     cmocka_unit_test(test_the_return_stack_is_restored_when_an_instruction_is_redone),
     cmocka_unit_test(test_impossible_structures_are_refused),
     cmocka_unit_test(test_only_its_own_engine_runs_a_detailed_core),
@@ -481,6 +602,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_multiplications_are_pipelined),
     cmocka_unit_test(test_dependent_loads_that_hit_take_two_clocks),
     cmocka_unit_test(test_three_uops_a_clock),
+    cmocka_unit_test(test_ports_that_are_not_fast_take_one_uop_a_clock),
+    cmocka_unit_test(test_retirement_counts_uops),
     cmocka_unit_test(test_a_store_is_two_uops),
     cmocka_unit_test(test_dependent_loads_from_the_second_level_take_nine_clocks),
     cmocka_unit_test(test_a_wrong_prediction_costs_the_front_end_and_two),
@@ -488,6 +611,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_wrong_path_leaves_dependences_alone),
     cmocka_unit_test(test_a_uop_waits_for_its_latest_operand),
     cmocka_unit_test(test_stores_forward_to_loads),
+    cmocka_unit_test(test_a_load_waits_for_the_address_of_its_store),
     cmocka_unit_test(test_a_store_that_has_a_part_does_not_forward),
     cmocka_unit_test(test_a_load_waits_for_a_store_that_it_aliases),
     cmocka_unit_test(test_a_load_that_crosses_a_line_takes_longer),

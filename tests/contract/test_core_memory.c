@@ -410,6 +410,44 @@ static void test_a_trace_line_goes_on_behind_a_taken_branch(void **state) {
     close_kernel(&k);
 }
 
+static void test_a_trace_line_ends_behind_an_indirect_jump(void **state) {
+    (void)state;
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    emit_n(&k, 2, addi(T2, 0, 1));
+    emit(&k, jalr(0, T1));
+    k.rv->x[T1] = TL_RAM_BASE_PADDR;
+    memcpy(k.machine->ram, k.words, k.n * sizeof k.words[0]);
+    const uint64_t start = run_iterations(&k, 300);
+    assert_int_equal(counted(&k, "hart0.core.trace_lookup"), 100);
+    assert_int_equal(k.h->now - start, 100 * 2); // a line occupies fetch for two
+    close_kernel(&k);
+}
+
+// Lines A B A C, over and over, in one set of two ways. A is always used later than B and C, which
+// drive each other out.
+static void test_a_trace_line_that_is_used_stays(void **state) {
+    (void)state;
+    enum { LINE = 6, A = 0, C = LINE, B = 2 * LINE };
+    static const char *const two_lines[] = {"core.trace=12", "core.trace_ways=2", "l1i.size=32KiB", "l1i.ways=8", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", two_lines);
+    emit(&k, xori(T0, T0, 1));
+    emit_n(&k, LINE - 2, addi(T2, 0, 1));
+    emit(&k, bne(T0, 0, 4 * (B - (C - 1))));
+    for (uint32_t i = 0; i < 2; i++) {
+        emit_n(&k, LINE - 1, addi(T2, 0, 1));
+        emit(&k, jal(0, -4 * (int32_t)k.n));
+    }
+    memcpy(k.machine->ram, k.words, k.n * sizeof k.words[0]);
+    k.n_skipped = LINE; // an iteration is A, and B or C
+    (void)run_iterations(&k, 300);
+    const uint64_t n_hits = read_signal(&k, "hart0.core.trace_hit");
+    assert_int_equal(counted(&k, "hart0.core.trace_lookup"), 200);
+    assert_int_equal(read_signal(&k, "hart0.core.trace_hit") - n_hits, 100);
+    close_kernel(&k);
+}
+
 static void test_new_code_empties_the_trace_cache(void **state) {
     (void)state;
     enum { FENCE_I = 0x0000100f };
@@ -445,6 +483,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_the_trace_cache_holds_its_uops),
     cmocka_unit_test(test_a_trace_line_ends_with_its_last_branch),
     cmocka_unit_test(test_a_trace_line_goes_on_behind_a_taken_branch),
+    cmocka_unit_test(test_a_trace_line_that_is_used_stays),
+    cmocka_unit_test(test_a_trace_line_ends_behind_an_indirect_jump),
     cmocka_unit_test(test_new_code_empties_the_trace_cache),
 };
 TL_TEST_MAIN(tests)

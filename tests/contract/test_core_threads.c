@@ -39,14 +39,7 @@ static void close_machine(tl_machine *machine, uint64_t seed) {
 static void choose_config(rng *r, tl_config *config, uint32_t threads) {
     tl_config_default(config);
     choose_structure(r, config);
-    tl_core_config *c = &config->core;
-    config->n_harts = N;
-    c->threads = threads;
-    c->rob_uops = c->rob_uops * 2 > TL_MAX_ROB ? TL_MAX_ROB : c->rob_uops * 2;
-    c->load_buffers += 1;
-    c->store_buffers += 1;
-    c->memory_queue += 1;
-    c->general_queue += 1;
+    make_two_harts(config, threads);
 }
 
 static tl_stop run_group(tl_machine *machine, uint32_t running, uint64_t *n_insns, tl_hart **ret_hart) {
@@ -362,15 +355,39 @@ typedef struct pair_of_loops {
     uint32_t words[MAX_CODE], n;
 } pair_of_loops;
 
-static void open_loops(pair_of_loops *p, const char *override) {
+static void open_with(pair_of_loops *p, const char *const *overrides) {
     tl_config config;
     tl_error err;
     *p = (pair_of_loops){0};
     assert_int_equal(tl_description_open("netburst", &config, NULL), TL_OK);
-    if (override && tl_config_set(&config, override, &err) != TL_OK)
-        fail_msg("%s", err.text);
+    for (; *overrides; overrides++)
+        if (tl_config_set(&config, *overrides, &err) != TL_OK)
+            fail_msg("%s", err.text);
     config.ram_bytes = 64 << 20;
     p->machine = open_machine(&config, &tl_engine_ooo);
+}
+
+static void open_loops(pair_of_loops *p, const char *override) { open_with(p, (const char *const[]){override, NULL}); }
+
+// A program for each thread, with pointers in X.
+static void put_programs(pair_of_loops *p, const uint32_t *const *words, const uint32_t *n_words, uint64_t distance) {
+    for (uint32_t i = 0; i < N; i++) {
+        tl_hart *h = p->machine->harts[i];
+        memcpy(p->machine->ram + i * 4096, words[i], n_words[i] * sizeof *words[i]);
+        h->pc = TL_RAM_BASE_PADDR + i * 4096;
+        h->horizon = h->insn_limit = UINT64_MAX;
+        tl_rv(h)->x[R0] = 1 << 30;
+        tl_rv(h)->x[X] = TL_RAM_BASE_PADDR + (16 << 20) + i * distance;
+    }
+}
+
+// The first thread retires so many, and the other one goes on as far as it comes.
+static void run_first(pair_of_loops *p, uint64_t n_insns) {
+    tl_hart *const first = p->machine->harts[0], *h;
+    uint64_t n_all = UINT64_MAX;
+    first->insn_limit = first->instret + n_insns;
+    assert_int_equal(run_group(p->machine, BOTH, &n_all, &h), TL_STOP_LIMIT);
+    assert_ptr_equal(h, first);
 }
 
 static void run_iterations(pair_of_loops *p, uint32_t running, uint64_t n) {
@@ -492,6 +509,69 @@ static void test_a_running_thread_takes_half_of_the_reorder_buffer(void **state)
         fail_msg("100 uops: %" PRIu64 " alone, %" PRIu64 " with another; 60 uops: %" PRIu64, alone, with_other, near);
 }
 
+// One miss of a store at a time. The other thread has the buffer of misses nearly always, so that
+// this thread's store waits and has no miss of its own under way.
+static void test_a_fence_waits_for_a_store_that_the_other_thread_holds_up(void **state) {
+    (void)state;
+    const uint32_t first[] = {sd(ONE, X), FENCE, addi(R0, R0, -1), bne(R0, 0, -12)};
+    const uint32_t second[] = {sd(ONE, X), addi(X, X, 64), addi(R0, R0, -1), bne(R0, 0, -12)};
+    pair_of_loops p;
+    open_loops(&p, "core.store_misses=1");
+    put_programs(&p, (const uint32_t *const[]){first, second}, (const uint32_t[]){4, 4}, 16 << 20);
+    for (uint64_t i = 0; i < 200; i++) { // up to each fence
+        run_first(&p, i == 0 ? 2 : 4);
+        assert_int_equal(thread_signal(p.machine, 0, "store_drain"), i + 1);
+    }
+    assert_true(thread_signal(p.machine, 1, "store_drain_miss") > 200);
+    close_machine(p.machine, 0);
+}
+
+// The second thread executes code whose trace lines the first one has built, and builds its own.
+static void test_threads_share_no_trace_lines(void **state) {
+    (void)state;
+    enum { N_INSNS = 60 };
+    uint32_t code[N_INSNS], n = 0;
+    while (n < N_INSNS)
+        emit(code, &n, addi(13, 0, 1));
+    pair_of_loops p;
+    open_loops(&p, NULL);
+    put_programs(&p, (const uint32_t *const[]){code, code}, (const uint32_t[]){N_INSNS, N_INSNS}, 0);
+    for (uint32_t i = 0; i < N; i++) {
+        p.machine->harts[i]->pc = TL_RAM_BASE_PADDR;
+        for (uint32_t k = 0; k < 2; k++) { // builds, then reads its lines
+            uint64_t n_insns = N_INSNS;
+            tl_hart *h;
+            assert_int_equal(run_group(p.machine, 1u << i, &n_insns, &h), TL_STOP_LIMIT);
+            assert_int_equal(thread_signal(p.machine, i, "build_insn"), N_INSNS);
+            assert_int_equal(thread_signal(p.machine, i, "trace_insn"), k * N_INSNS);
+            p.machine->harts[i]->pc = TL_RAM_BASE_PADDR;
+        }
+    }
+    close_machine(p.machine, 0);
+}
+
+// A chain of 84 cycles keeps a load from retiring that has read its line. The other thread writes
+// the line all the time. The load is taken back once, and is spared when it is read again. A fence
+// keeps loads apart. Fetch waits for core.clear cycles, and for nothing else.
+static void test_a_load_is_cleared_once(void **state) {
+    (void)state;
+    static const char *const overrides[] = {"core.trace=0", "l1i.size=32KiB", "core.clear=20", NULL};
+    for (uint32_t k = 0; k < 2; k++) {
+        const uint32_t slow = mul(SLOW, SLOW, SLOW);
+        const uint32_t first[] = {slow, slow, slow, slow, slow, slow, ld(13, X), FENCE, addi(R0, R0, -1), bne(R0, 0, -36)};
+        const uint32_t second[] = {k == 0 ? sd(ONE, X) : amoadd(ONE, X), addi(R0, R0, -1), bne(R0, 0, -8)};
+        pair_of_loops p;
+        open_with(&p, overrides);
+        put_programs(&p, (const uint32_t *const[]){first, second}, (const uint32_t[]){10, 3}, 0);
+        run_first(&p, 10 * 100);
+        const uint64_t n_clears = thread_signal(p.machine, 0, "memory_clear"), n_stalls = thread_signal(p.machine, 0, "fetch_stall");
+        run_first(&p, 10 * 100);
+        assert_int_equal(thread_signal(p.machine, 0, "memory_clear") - n_clears, 100);
+        assert_int_equal(thread_signal(p.machine, 0, "fetch_stall") - n_stalls, 100 * 20);
+        close_machine(p.machine, k);
+    }
+}
+
 // A store between LR and SC of the other thread makes SC fail, though both have one L1D.
 static void test_a_store_ends_the_reservation_of_the_other_thread(void **state) {
     (void)state;
@@ -526,6 +606,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_two_threads_share_a_port),
     cmocka_unit_test(test_two_threads_hide_each_others_latency),
     cmocka_unit_test(test_a_running_thread_takes_half_of_the_reorder_buffer),
+    cmocka_unit_test(test_threads_share_no_trace_lines),
+    cmocka_unit_test(test_a_load_is_cleared_once),
+    cmocka_unit_test(test_a_fence_waits_for_a_store_that_the_other_thread_holds_up),
     cmocka_unit_test(test_a_store_ends_the_reservation_of_the_other_thread),
     cmocka_unit_test(test_litmus_outcomes_are_those_of_total_store_order),
     cmocka_unit_test(test_stops_leave_no_trace_between_harts),

@@ -170,16 +170,8 @@ static void choose_config(rng *r, tl_config *config, uint32_t n_harts) {
     tl_config_default(config);
     choose_structure(r, config);
     config->ram_bytes = n_harts * REGION_BYTES < 16 << 20 ? 16 << 20 : n_harts * REGION_BYTES;
-    config->n_harts = n_harts;
-    if (n_harts == 1)
-        return;
-    tl_core_config *c = &config->core;
-    c->threads = 1 + (below(r, 4) != 0);
-    c->rob_uops = c->rob_uops * 2 > TL_MAX_ROB ? TL_MAX_ROB : c->rob_uops * 2;
-    c->load_buffers += 1;
-    c->store_buffers += 1;
-    c->memory_queue += 1;
-    c->general_queue += 1;
+    if (n_harts == 2)
+        make_two_harts(config, 1 + (below(r, 4) != 0));
 }
 
 // One look at a hart: step goes ahead and says where the detailed machine is to go.

@@ -50,6 +50,13 @@ void tl_pend_table_done(tl_pend_table *table) {
     table->n_pends = 0;
 }
 
+void tl_pend_table_trim(tl_pend_table *table) {
+    if (table->n_pends < CHUNK_PENDS / 2 || table->chunks != table->arena_chunk)
+        return;
+    memset(table->buckets, 0, table->n_buckets * sizeof *table->buckets);
+    table->n_pends = 0;
+}
+
 static uint64_t hash_of(const tl_pend *pend) {
     uint64_t hash = pend->mask * UINT64_C(0x9e3779b97f4a7c15);
     for (uint64_t left = pend->mask; left != 0; left &= left - 1) {

@@ -479,6 +479,7 @@ static bool alone(tl_flow *base, tl_stop *ret_stop) {
     base->alone_paddr = written ? paddr_of(h, written) : UINT64_MAX;
     f->alone_rs1 = TL_NO_REG;
     h->pend = NULL;
+    tl_pend_table_trim(f->pends);
     const uint64_t n_failed = h->tally[TL_S_HART_SC_FAIL];
     const tl_step result = tl_step_one(h, f->pends);
     if (h->tally[TL_S_HART_SC_FAIL] != n_failed)
