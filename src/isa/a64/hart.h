@@ -69,6 +69,8 @@ typedef struct tl_a64_system {
     tl_a64_route routes[TL_A64_MAX_ROUTES];
 } tl_a64_system;
 
+typedef struct tl_a64_words tl_a64_words; // isa/a64/words.h
+
 typedef struct tl_a64_hart {
     tl_hart hart;
     uint64_t x[TL_A64_N_X];
@@ -76,6 +78,7 @@ typedef struct tl_a64_hart {
     uint32_t nzcv; // TL_A64_N ..
     uint32_t fpcr, fpsr;
     uint64_t tpidr, tpidrro; // of EL0
+    tl_a64_words *words;     // of the engine
     tl_a64_system sys;
 } tl_a64_hart;
 
