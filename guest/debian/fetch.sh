@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Fetches what Debian 13 (trixie) has for riscv64: its stock kernel, busybox, and a root folder with
-# a shell, the core utilities and Python. Or kernel and busybox of Debian 12 (bookworm) for arm64. apt and dpkg of this host are asked with folders of their
+# a shell, the core utilities and Python. Or the same of Debian 12 (bookworm) for arm64. apt and dpkg of this host are asked with folders of their
 # own: its package lists, its configuration and what is installed stay as they are.
 #
 #   guest/debian/fetch.sh [OUT]             default: $XDG_CACHE_HOME/tally/debian, usually ~/.cache/tally/debian
-#   guest/debian/fetch.sh --arm64 [OUT]     Image, initramfs.cpio and versions; default: ~/.cache/tally/debian-arm64
+#   guest/debian/fetch.sh --arm64 [OUT]     without pfm, with programs written in Rust; default: ~/.cache/tally/debian-arm64
 #
 #   OUT/Image            the kernel, as its package has it
 #   OUT/initramfs.cpio   busybox, the kernel's virtio modules, and init.sh
@@ -31,6 +31,7 @@ out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/tally/debian$suffix}
 MIRROR=${MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null | sed '/security/d;q')}
 KEYRING=${KEYRING:-/usr/share/keyrings/debian-archive-keyring.gpg}
 root="base-files dash bash coreutils sed grep gawk findutils python3"
+if [ $arch = arm64 ]; then root="$root busybox-static ripgrep fd-find"; fi
 
 fail() {
     echo "guest/debian/fetch.sh: $*" >&2
@@ -128,8 +129,6 @@ finish() { # LIST...
     echo "fetched $(wc -l <"$out/versions") packages of Debian $suite in $(($(date +%s) - started)) s: $out"
     exit 0
 }
-[ $arch = riscv64 ] || finish system.list
-
 # shellcheck disable=SC2086 # a list of words
 fetch root $root
 rm -rf "$out/root" "$out/root.new"
@@ -138,8 +137,16 @@ mkdir "$out/root.new"
 grep '^base-files_' "$apt/root.list" >"$apt/first.list"
 unpack "$out/root.new" "$apt/first.list"
 unpack "$out/root.new" "$apt/root.list"
+for folder in bin sbin lib; do # of Debian 12, whose packages do not have these links
+    [ -d "$out/root.new/$folder" ] && [ ! -L "$out/root.new/$folder" ] || continue
+    mkdir -p "$out/root.new/usr/$folder"
+    cp -a "$out/root.new/$folder/." "$out/root.new/usr/$folder/"
+    rm -rf "${out:?}/root.new/$folder"
+    ln -s "usr/$folder" "$out/root.new/$folder"
+done
 [ -e "$out/root.new/usr/bin/sh" ] || ln -s dash "$out/root.new/usr/bin/sh"
 mv "$out/root.new" "$out/root"
+[ $arch = riscv64 ] || finish system.list root.list
 
 (cd "$apt/archives" && apt-get -q download libpfm4 libpfm4-dev >>"$apt/log" 2>&1 9>&-) ||
     { tail -n 5 "$apt/log" >&2; fail "libpfm4 could not be fetched from $MIRROR; see $apt/log"; }

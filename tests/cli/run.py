@@ -1148,19 +1148,73 @@ def the_program_chooses_the_machine_and_a_wrong_machine_is_named_with_the_remedy
     fails(["stat", "--", other], 126, "32-bit Arm (AArch32) program", "aarch64-linux-gnu-gcc")
 
 
+# What is wrong with an AArch64 program: bytes that differ in the file of a sound one, the exit status, what the sentence says.
+BAD_ARM64_PROGRAMS = (
+    ("wrong magic", {3: b"G"}, 126, ("not an ELF program", "aarch64-linux-gnu-gcc")),
+    ("ILP32", {4: b"\1"}, 126, ("32-bit program", "64-bit RISC-V and AArch64")),
+    ("big-endian", {5: b"\2"}, 126, ("big-endian ELF file", "little-endian")),
+    ("relocatable", {16: b"\1\0"}, 126, ("relocatable object file", "link it")),
+    ("core dump", {16: b"\4\0"}, 126, ("core dump",)),
+    ("AArch32", {18: b"\x28\0"}, 126, ("32-bit Arm (AArch32) program", "aarch64-linux-gnu-gcc")),
+    ("another machine", {18: b"\x3e\0"}, 126, ("x86-64 program", "aarch64-linux-gnu-gcc")),
+)
+# Instructions of extensions that a Cortex-A53 has not.
+ABSENT_ON_A53 = (
+    (0x04a00000, "the Scalable Vector Extension (SVE)"),
+    (0x25d8e3e0, "the Scalable Vector Extension (SVE)"),
+    (0xdac10020, "pointer authentication (PAuth)"),
+    (0xd65f0bff, "pointer authentication (PAuth)"),
+    (0xf8e10062, "the large-system atomics (LSE)"),
+)
+# What a kernel does behind its greeting; the exit status, what the sentence says.
+BAD_ARM64_KERNELS = (
+    ("SVE", (0x04a00000,), 125, ("stuck", "VBAR_EL1", "no handler")),
+    ("PAuth", (0xdac10020,), 125, ("stuck", "VBAR_EL1", "no handler")),
+    ("return to AArch32", (0xd2800200, 0xd5184000, 0xd69f03e0), 125, ("stuck", "VBAR_EL1")),
+    ("panic", (0x52800120, 0x72b08000, 0xd4000003), 1, ("asked for a restart",)),  # PSCI SYSTEM_RESET
+    ("idle by WFI", (0xd503207f, 0x17ffffff), 125, ("stuck", "every hart waits")),
+    ("idle by WFE", (0xd503205f, 0x17ffffff), 125, ("stuck", "every hart waits")),
+    ("endless loop", (0x14000000,), 124, ("timeout",)),
+)
+
+
+@guest
+def what_is_no_program_of_aarch64_is_refused_with_the_remedy():
+    with open(arm64_program(), "rb") as file:
+        sound = file.read()
+    for name, changes, want, words in BAD_ARM64_PROGRAMS:
+        image = bytearray(sound)
+        for at, changed in changes.items():
+            image[at:at + len(changed)] = changed
+        path = os.path.join(scratch, "bad-arm64")
+        with open(path, "wb") as file:
+            file.write(image)
+        os.chmod(path, 0o755)
+        status, out, err = stat("--", path)
+        equal((status, out, err.count("\n")), (want, "", 1), f"{name}: {err}")
+        contains(err, path, *words)
+        if want == 126:
+            status, out, err = run("boot", "--machine", "a53", "--kernel", path)
+            equal((status, out, err.count("\n")), (126, "", 1), f"{name} as a kernel: {err}")
+
+
 @guest
 def an_absent_extension_of_aarch64_is_named():
     gcc = shutil.which("aarch64-linux-gnu-gcc")
     if not gcc:
         raise Skip("no aarch64-linux-gnu-gcc; run tools/install-deps check")
-    for word, name in (("0x04a00000", "the Scalable Vector Extension (SVE)"), ("0xdac10020", "pointer authentication (PAuth)"),
-                       ("0xf8e10062", "the large-system atomics (LSE)")):
-        path = os.path.join(scratch, "arm64" + word)
-        source = written(path + ".c", f'int main(void) {{ __asm__ volatile(".word {word}"); return 0; }}\n')
+    for word, name in ABSENT_ON_A53:
+        path = os.path.join(scratch, f"arm64-{word:x}")
+        source = written(path + ".c", f'int main(void) {{ __asm__ volatile(".word {word:#x}"); return 0; }}\n')
         subprocess.run([gcc, "-static", "-o", path, source], check=True)
         status, _, err = stat("-o", os.devnull, "--", path)
         equal(status, 128 + signal.SIGILL, err)
-        contains(err, "illegal instruction " + hex(int(word, 16)), name, "-march=armv8-a")
+        contains(err, f"illegal instruction {word:#x}", name, "-march=armv8-a")
+    # PACIASP and AUTIASP are hints where they are absent, so such a program runs.
+    path = os.path.join(scratch, "arm64-hints")
+    source = written(path + ".c", "#include <stdio.h>\nint main(void) { puts(\"protected\"); return 3; }\n")
+    subprocess.run([gcc, "-static", "-mbranch-protection=standard", "-o", path, source], check=True)
+    equal(stat("-o", os.devnull, "--", path), (3, "protected\n", ""))
 
 
 @guest
@@ -3126,6 +3180,20 @@ def kernels_of_aarch64_boot_with_the_firmware_of_the_board():
     equal(got, 0, err)
     with open(path, encoding="utf-8") as lines:
         equal([one["role"] for one in json.loads(lines.readline())["images"]], ["kernel"], "the firmware is no file")
+
+
+@guest
+def a_kernel_of_aarch64_that_fails_keeps_its_console_and_gives_the_status():
+    greeting = "up\n"
+    greet = [0xd2a12001]  # movz x1, #0x900, lsl #16: the serial port
+    for letter in greeting:
+        greet += [0x52800000 | ord(letter) << 5, 0x39000020]  # movz w0, letter; strb w0, [x1]
+    for name, words, want, said in BAD_ARM64_KERNELS:
+        kernel_image = image_of_arm64("fails", [*greet, *words])
+        for machine in ("a53", "a53x4"):
+            status, out, err = run("boot", "--machine", machine, "--kernel", kernel_image, "--timeout", "1" if want == 124 else "60")
+            equal((status, out), (want, greeting), f"{name} on {machine}: {err}")
+            contains(err, *said)
 
 
 @guest

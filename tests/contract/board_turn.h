@@ -3,14 +3,14 @@
 #ifndef TALLY_TESTS_CONTRACT_BOARD_TURN_H
 #define TALLY_TESTS_CONTRACT_BOARD_TURN_H
 
-#include "isa/rv/privileged.h"
 #include "machine/machine.h"
+#include "model/isa.h"
 
 // Takes an interrupt that is due, as the board does first in a turn.
 static inline bool take_due_interrupt(tl_hart *h, tl_irq *ret_irq) {
-    if ((h->run_vline != TL_NO_LINE && !h->is_interrupted) || !tl_next_interrupt(h, ret_irq))
+    if ((h->run_vline != TL_NO_LINE && !h->is_interrupted) || !h->isa->next_interrupt(h, ret_irq))
         return false;
-    tl_take_interrupt(h, *ret_irq);
+    h->isa->take_interrupt(h, *ret_irq);
     h->is_interrupted = false;
     return true;
 }
@@ -23,7 +23,7 @@ static inline tl_stop run_on(tl_hart *h, uint64_t instret) {
     tl_hart_limit_to_deadline(h, &h->insn_limit);
     tl_stop stop = h->engine->run(h);
     if (stop == TL_STOP_TRAP)
-        tl_take_exception(h);
+        h->isa->take_exception(h);
     (void)tl_hart_poll(h);
     return stop;
 }

@@ -8,12 +8,10 @@
 #include "isa/rv/fp.h"
 #include "isa/rv/insn.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define FUZZ_FAULT TL_CAUSE_LOAD_PAGE
+#include "accepting_port.h"
 
-static void check(bool is_right) {
-    if (!is_right)
-        abort();
-}
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 // The bits of a full instruction from its fields; the opposite of the decoder, written from the
 // manual's figures.
@@ -43,27 +41,6 @@ static uint32_t encode(const tl_decoded *insn) {
     }
 }
 
-static bool port_load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
-    if (vaddr & 1)
-        return tl_trap(h, TL_CAUSE_LOAD_PAGE, vaddr);
-    h->mem_value = vaddr & (size_bytes == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size_bytes) - 1);
-    return true;
-}
-static bool port_store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
-    check(size_bytes == 8 || value >> 8 * size_bytes == 0);
-    return port_load(h, vaddr, size_bytes);
-}
-static bool port_amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand) {
-    (void)operand;
-    check(amo <= TL_AMO_MAXU);
-    return port_load(h, vaddr, size_bytes);
-}
-static bool port_sc(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
-    (void)value;
-    return port_load(h, vaddr, size_bytes);
-}
-static void port_fence_i(tl_hart *h) { (void)h; }
-
 static void run(tl_hart *h, const tl_decoded *insn, uint64_t pc) {
     tl_op op = {0};
     tl_fp_saved saved;
@@ -81,14 +58,6 @@ static void run(tl_hart *h, const tl_decoded *insn, uint64_t pc) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const tl_mem_port port = {
-        .load = port_load,
-        .store = port_store,
-        .amo = port_amo,
-        .load_reserved = port_load,
-        .store_conditional = port_sc,
-        .drop_code = port_fence_i,
-    };
     static const tl_config config = {.clock_hz = 1000000000};
     tl_hart *h = calloc(1, sizeof(tl_rv_hart));
     uint64_t registers[32] = {0};
@@ -97,12 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     }
     memcpy(registers, data, sizeof(registers));
-    h->port = &port;
-    h->config = &config;
-    h->line_log2 = 6;
-    h->line_mask = ~UINT64_C(63);
-    for (size_t i = 0; i < TL_DATA_SLOTS; i++)
-        h->data_slot[i].read_tag = h->data_slot[i].write_tag = TL_NO_LINE;
+    use_accepting_port(h, &config);
     for (uint32_t i = 0; i < 32; i++)
         tl_rv(h)->x[i] = tl_rv(h)->f[i] = i == 0 ? 0 : registers[i];
 

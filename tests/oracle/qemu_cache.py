@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Cache misses of single-threaded programs beside those that QEMU's cache plugin counts, with equal geometry and LRU.
 
-  qemu_cache.py [--tally build/tally] [--workloads bench/out] [--markdown] [NAME...]
+  qemu_cache.py [--tally build/tally] [--workloads bench/out] [--target arm64] [--markdown] [NAME...]
 
 Both sides get the same name, arguments, empty environment, and a stack that begins at the same offset in its page (a variable
 PAD of the right length sees to that), so that virtual addresses agree in the bits that choose a set of an L1 cache. What still differs,
@@ -45,8 +45,9 @@ PROGRAMS = (
     ("lua", "lua", "{bench}/work.lua 1"),
     ("sqlite", "speedtest1", "--memdb --size 1"),
 )
-# Says where its stack begins, by eight bytes on standard output.
-PROBE = """
+# Of each instruction set: its tools, a program that says where its stack begins by eight bytes on standard output, and what
+# makes both sides alike. QEMU's plugin does not see what DC ZVA stores, so the C library is told to do without.
+RISCV_PROBE = """
     .globl _start
 _start:
     mv t0, sp
@@ -60,6 +61,30 @@ _start:
     li a7, 93
     ecall
 """
+ARM64_PROBE = """
+    .globl _start
+_start:
+    mov x9, sp
+    sub x1, x9, 16
+    str x9, [x1]
+    mov x0, 1
+    mov x2, 8
+    mov x8, 64
+    svc 0
+    mov x0, 0
+    mov x8, 93
+    svc 0
+"""
+TARGETS = {
+    "riscv64": {"qemu": ["qemu-riscv64"], "gcc": "riscv64-linux-gnu-gcc", "probe": RISCV_PROBE, "env": {}, "settings": []},
+    "arm64": {
+        "qemu": ["qemu-aarch64", "-cpu", "cortex-a53"],
+        "gcc": "aarch64-linux-gnu-gcc",
+        "probe": ARM64_PROBE,
+        "env": {"GLIBC_TUNABLES": "glibc.cpu.name=emag"},
+        "settings": [f"--set={unit}.replacement=lru" for unit in ("l1i", "l1d", "l2", "itlb", "dtlb", "l2tlb")],
+    },
+}
 
 
 class Skip(Exception):
@@ -78,14 +103,15 @@ class Sides:
     def __init__(self, options, scratch):
         self.tally, self.scratch = os.path.abspath(options.tally), scratch
         self.plugin = os.path.abspath(os.path.join(options.workloads, "plugin", "libcache.so"))
-        self.qemu_program = shutil.which("qemu-riscv64")
-        gcc = shutil.which("riscv64-linux-gnu-gcc")
+        self.target = TARGETS[options.target]
+        self.qemu_program = shutil.which(self.target["qemu"][0])
+        gcc = shutil.which(self.target["gcc"])
         if not os.path.exists(self.plugin):
             raise Skip(f"no {os.path.relpath(self.plugin, ROOT)}; bench/workloads/build.sh bench/out builds it")
         if not self.qemu_program or not gcc:
-            raise Skip("no qemu-riscv64 or no riscv64-linux-gnu-gcc; run tools/install-deps check")
+            raise Skip(f"no {self.target['qemu'][0]} or no {self.target['gcc']}; run tools/install-deps check")
         with open(os.path.join(scratch, "probe.S"), "w", encoding="utf-8") as source:
-            source.write(PROBE)
+            source.write(self.target["probe"])
         subprocess.run([gcc, "-nostdlib", "-static", "-o", "probe", "probe.S"], cwd=scratch, check=True)
 
     # The file is called `guest` on both sides, since its name is on the stack, too. Its last segment is made to end with a page: QEMU begins
@@ -103,12 +129,15 @@ class Sides:
             file.write(image)
         os.chmod(os.path.join(self.scratch, "guest"), 0o755)
 
+    def env(self, pad):
+        return [*self.target["env"].items(), *([("PAD", "x" * pad)] if pad is not None else [])]
+
     def qemu(self, arguments, extra=(), pad=None):
-        env = ["-E", "PAD=" + "x" * pad] if pad is not None else []
-        return run([self.qemu_program, "-0", "./guest"] + env + list(extra) + ["./guest"] + arguments, self.scratch)
+        env = [word for name, value in self.env(pad) for word in ("-E", f"{name}={value}")]
+        return run([self.qemu_program, *self.target["qemu"][1:], "-0", "./guest"] + env + list(extra) + ["./guest"] + arguments, self.scratch)
 
     def stat(self, arguments, extra=(), pad=None):
-        env = ["--env", "PAD=" + "x" * pad] if pad is not None else []
+        env = [word for name, value in self.env(pad) for word in ("--env", f"{name}={value}")]
         return run([self.tally, "stat", "-j", "-o", "tally.json", "--argv0", "./guest"] + env + list(extra) + ["--", "./guest"] + arguments,
                    self.scratch)
 
@@ -137,7 +166,7 @@ class Sides:
     def count_tally(self, arguments, l2, pad):
         options = [f"--I1={L1[0]},{L1[1]},{L1[2]}", f"--D1={L1[0]},{L1[1]},{L1[2]}", f"--L2={l2[0]},{l2[1]},{l2[2]}"]
         options += ["--set=l2tlb.entries=8192", "--set=l2tlb.ways=64"]  # every page is walked once
-        self.stat(arguments, options, pad)
+        self.stat(arguments, options + self.target["settings"], pad)
         with open(os.path.join(self.scratch, "tally.json"), encoding="utf-8") as lines:
             records = [json.loads(line) for line in lines if line.strip()]
         c = {record["event"]: record["value"] for record in records if record.get("type") == "event"}
@@ -156,6 +185,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tally", default=os.path.join(ROOT, "build", "tally"))
     parser.add_argument("--workloads", default=os.path.join(ROOT, "bench", "out"), help="what bench/workloads/build.sh has built")
+    parser.add_argument("--target", default="riscv64", choices=list(TARGETS))
     parser.add_argument("--geometry", action="append", choices=list(GEOMETRIES), help="only this one (may be repeated)")
     parser.add_argument("--markdown", action="store_true", help="print the tables of docs/accuracy.md")
     parser.add_argument("names", nargs="*", metavar="NAME")
@@ -181,7 +211,7 @@ def main():
                     continue
                 arguments = shlex.split(arguments.format(**where))
                 pad = sides.find_pad(arguments)
-                sides.place(os.path.join(options.workloads, "riscv64", program))
+                sides.place(os.path.join(options.workloads, options.target, program))
                 ours, theirs = sides.count_tally(arguments, l2, pad), sides.count_qemu(arguments, l2, 0)
                 cells = [name]
                 for key in names[1:6]:

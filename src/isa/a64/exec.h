@@ -8,7 +8,8 @@
 // The full form, exec_movz_x(), calls the memory system when an access does not hit, and traps.
 // With TL_EXEC_FAST defined before inclusion, the text becomes fast_movz_x(), which is inlined.
 // Where exec_movz_x() would call the memory system or trap, fast_movz_x() returns false, without a
-// side effect. The fast form of EXEC_SLOW bodies always returns false.
+// side effect. The fast form of EXEC_SLOW bodies always returns false. With `is_miss` a fast form
+// presumes that its access does not hit, and calls tl_a64_reach.
 //
 // EXEC_WX makes the bodies of two rows. In it T and S are the unsigned and the signed type of an
 // operand, and BITS is its width. RD, RN, RM and RA are general registers; a result of 32 bits
@@ -22,13 +23,16 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "guest memory is littl
 
 #define TL_BODY_PARAMS (__attribute__((unused)) tl_hart * h, __attribute__((unused)) const tl_op *op, __attribute__((unused)) uint64_t pc)
 #ifdef TL_EXEC_FAST
-#define BODY(name) fast_##name
-#define EXEC(name) static inline __attribute__((always_inline, unused)) bool fast_##name TL_BODY_PARAMS
+#define BODY(name, h, op, pc) fast_##name(h, op, pc, false)
+#define EXEC(name)                                                                                                        \
+    static inline __attribute__((always_inline, unused)) bool fast_##name(                                                \
+        __attribute__((unused)) tl_hart *h, __attribute__((unused)) const tl_op *op, __attribute__((unused)) uint64_t pc, \
+        __attribute__((unused)) const bool is_miss)
 #define EXEC_SLOW(name)          \
     EXEC(name) { return false; } \
     static __attribute__((unused)) bool exec_##name TL_BODY_PARAMS
 #else
-#define BODY(name) exec_##name
+#define BODY(name, h, op, pc) exec_##name(h, op, pc)
 #define EXEC(name) static __attribute__((unused)) bool exec_##name TL_BODY_PARAMS
 #define EXEC_SLOW(name) EXEC(name)
 #endif
@@ -117,14 +121,10 @@ TL_ALWAYS_INLINE bool tl_a64_read(tl_hart *h, uint64_t vaddr, uint32_t size_byte
         *ret_value = value;
         return true;
     }
-#ifdef TL_EXEC_FAST
-    return false;
-#else
     if (!tl_a64_load(h, vaddr, size_bytes))
         return false;
     *ret_value = h->mem_value;
     return true;
-#endif
 }
 
 TL_ALWAYS_INLINE bool tl_a64_write(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
@@ -133,11 +133,7 @@ TL_ALWAYS_INLINE bool tl_a64_write(tl_hart *h, uint64_t vaddr, uint32_t size_byt
         memcpy(bytes, &value, size_bytes);
         return true;
     }
-#ifdef TL_EXEC_FAST
-    return false;
-#else
     return tl_a64_store(h, vaddr, size_bytes, size_bytes == 8 ? value : tl_bits(value, 0, 8 * size_bytes & 63));
-#endif
 }
 
 // One more access of an instruction that has done n_done others. Its look-ups are counted when it
@@ -166,38 +162,62 @@ TL_ALWAYS_INLINE bool tl_a64_write_more(tl_hart *h, uint64_t vaddr, uint32_t siz
     return is_done;
 }
 
-// `n` accesses, one behind the other. The values are in registers when all are done. The fast form
-// does all of them or none.
+// `n` accesses, one behind the other. The values are in registers when all are done.
 TL_ALWAYS_INLINE bool tl_a64_read_n(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint32_t n, uint64_t *ret_values) {
-#ifdef TL_EXEC_FAST
-    const uint8_t *bytes = tl_a64_hits(h, vaddr, size_bytes, n, TL_ACCESS_LOAD);
-    if (TL_UNLIKELY(bytes == NULL))
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        ret_values[i] = 0;
-        memcpy(&ret_values[i], bytes + (size_t)i * size_bytes, size_bytes);
-    }
-#else
     for (uint32_t i = 0; i < n; i++)
         if (!tl_a64_read_more(h, vaddr + (uint64_t)i * size_bytes, size_bytes, &ret_values[i], i))
             return false;
-#endif
     return true;
 }
 TL_ALWAYS_INLINE bool tl_a64_write_n(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint32_t n, const uint64_t *values) {
-#ifdef TL_EXEC_FAST
-    uint8_t *bytes = tl_a64_hits(h, vaddr, size_bytes, n, TL_ACCESS_STORE);
+    for (uint32_t i = 0; i < n; i++)
+        if (!tl_a64_write_more(h, vaddr + (uint64_t)i * size_bytes, size_bytes, values[i], i))
+            return false;
+    return true;
+}
+
+#ifndef TL_EXEC_FAST
+#define READ_N(vaddr, size_bytes, n, ret_values) tl_a64_read_n(h, vaddr, size_bytes, n, ret_values)
+#define WRITE_N(vaddr, size_bytes, n, values) tl_a64_write_n(h, vaddr, size_bytes, n, values)
+#define READ(vaddr, size_bytes, ret_value) tl_a64_read(h, vaddr, size_bytes, ret_value)
+#define WRITE(vaddr, size_bytes, value) tl_a64_write(h, vaddr, size_bytes, value)
+#else
+// Does the look-ups of tl_a64_hits for accesses that no slot shows, at the cycle of the operation.
+// NULL: ask the full body, because nothing but perhaps a translation was done. The engine has it.
+static uint8_t *tl_a64_reach(tl_hart *h, const tl_op *op, uint64_t vaddr, uint32_t size_bytes, uint32_t n, tl_access access);
+
+// The fast forms do all accesses or none.
+TL_ALWAYS_INLINE uint8_t *tl_a64_bytes(tl_hart *h, const tl_op *op, bool is_miss, uint64_t vaddr, uint32_t size_bytes, uint32_t n,
+                                       tl_access access) {
+    return is_miss ? tl_a64_reach(h, op, vaddr, size_bytes, n, access) : tl_a64_hits(h, vaddr, size_bytes, n, access);
+}
+TL_ALWAYS_INLINE bool tl_a64_read_fast(tl_hart *h, const tl_op *op, bool is_miss, uint64_t vaddr, uint32_t size_bytes, uint32_t n,
+                                       uint64_t *ret_values) {
+    const uint8_t *bytes = tl_a64_bytes(h, op, is_miss, vaddr, size_bytes, n, TL_ACCESS_LOAD);
+    if (TL_UNLIKELY(bytes == NULL))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t value = 0; // a variable of its own stays in a register
+        memcpy(&value, bytes + (size_t)i * size_bytes, size_bytes);
+        ret_values[i] = value;
+    }
+    return true;
+}
+TL_ALWAYS_INLINE bool tl_a64_write_fast(tl_hart *h, const tl_op *op, bool is_miss, uint64_t vaddr, uint32_t size_bytes, uint32_t n,
+                                        const uint64_t *values) {
+    uint8_t *bytes = tl_a64_bytes(h, op, is_miss, vaddr, size_bytes, n, TL_ACCESS_STORE);
     if (TL_UNLIKELY(bytes == NULL))
         return false;
     for (uint32_t i = 0; i < n; i++)
         memcpy(bytes + (size_t)i * size_bytes, &values[i], size_bytes);
-#else
-    for (uint32_t i = 0; i < n; i++)
-        if (!tl_a64_write_more(h, vaddr + (uint64_t)i * size_bytes, size_bytes, values[i], i))
-            return false;
-#endif
     return true;
 }
+
+#define READ_N(vaddr, size_bytes, n, ret_values) tl_a64_read_fast(h, op, is_miss, vaddr, size_bytes, n, ret_values)
+#define WRITE_N(vaddr, size_bytes, n, values) tl_a64_write_fast(h, op, is_miss, vaddr, size_bytes, n, values)
+#define READ(vaddr, size_bytes, ret_value) READ_N(vaddr, size_bytes, 1, ret_value)
+#define WRITE(vaddr, size_bytes, value) WRITE_N(vaddr, size_bytes, 1, &(const uint64_t){value})
+#endif
 
 // Bit `nzcv` of an entry says whether the condition holds. AL and NV always hold.
 static const uint16_t tl_a64_conds[16] = {0xf0f0, 0x0f0f, 0xcccc, 0x3333, 0xff00, 0x00ff, 0xaaaa, 0x5555,

@@ -27,23 +27,23 @@
     BODY(name##_pre, BASE + OFFSET, BASE = vaddr, __VA_ARGS__)
 
 // type: of the bytes in memory; wide: what they are extended to.
-#define LOAD(name, address, writeback, type, wide)        \
-    EXEC(name) {                                          \
-        const uint64_t vaddr = (address);                 \
-        uint64_t value;                                   \
-        if (!tl_a64_read(h, vaddr, sizeof(type), &value)) \
-            return false;                                 \
-        writeback;                                        \
-        RD = (uint64_t)(wide)(type)value;                 \
-        return true;                                      \
+#define LOAD(name, address, writeback, type, wide) \
+    EXEC(name) {                                   \
+        const uint64_t vaddr = (address);          \
+        uint64_t value;                            \
+        if (!READ(vaddr, sizeof(type), &value))    \
+            return false;                          \
+        writeback;                                 \
+        RD = (uint64_t)(wide)(type)value;          \
+        return true;                               \
     }
-#define STORE(name, address, writeback, type)          \
-    EXEC(name) {                                       \
-        const uint64_t vaddr = (address);              \
-        if (!tl_a64_write(h, vaddr, sizeof(type), RD)) \
-            return false;                              \
-        writeback;                                     \
-        return true;                                   \
+#define STORE(name, address, writeback, type) \
+    EXEC(name) {                              \
+        const uint64_t vaddr = (address);     \
+        if (!WRITE(vaddr, sizeof(type), RD))  \
+            return false;                     \
+        writeback;                            \
+        return true;                          \
     }
 FORMS(LOAD, ldrb, ldurb, uint8_t, uint8_t)
 FORMS(LOAD, ldrsb_x, ldursb_x, int8_t, int64_t)
@@ -63,7 +63,7 @@ FORMS(STORE, str_x, stur_x, uint64_t)
     EXEC_SLOW(name) {                                           \
         const uint32_t view = h->view;                          \
         h->view = view == TL_VIEW_S ? TL_VIEW_U : view;         \
-        const bool is_done = BODY(privileged)(h, op, pc);       \
+        const bool is_done = BODY(privileged, h, op, pc);       \
         h->view = view;                                         \
         if (!is_done && h->trap_cause != TL_TRAP_NOT_YET)       \
             tl_a64(h)->sys.is_unprivileged = view == TL_VIEW_S; \
@@ -94,15 +94,15 @@ EXEC(prfm_lit) { return true; }
 EXEC(prfum) { return true; }
 
 // -- Vector registers. A load clears what it does not fill.
-#define VLOAD(name, address, writeback, size_bytes)     \
-    EXEC(name) {                                        \
-        const uint64_t vaddr = (address);               \
-        uint64_t value;                                 \
-        if (!tl_a64_read(h, vaddr, size_bytes, &value)) \
-            return false;                               \
-        writeback;                                      \
-        VD = (tl_a64_vector){.d = {value, 0}};          \
-        return true;                                    \
+#define VLOAD(name, address, writeback, size_bytes) \
+    EXEC(name) {                                    \
+        const uint64_t vaddr = (address);           \
+        uint64_t value;                             \
+        if (!READ(vaddr, size_bytes, &value))       \
+            return false;                           \
+        writeback;                                  \
+        VD = (tl_a64_vector){.d = {value, 0}};      \
+        return true;                                \
     }
 #define VLOAD_Q(name, address, writeback, unused)             \
     EXEC(name) {                                              \
@@ -110,26 +110,26 @@ EXEC(prfum) { return true; }
         uint64_t value[2];                                    \
         if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_LOAD)) \
             return false;                                     \
-        if (!tl_a64_read_n(h, vaddr, 8, 2, value))            \
+        if (!READ_N(vaddr, 8, 2, value))                      \
             return false;                                     \
         writeback;                                            \
         VD = (tl_a64_vector){.d = {value[0], value[1]}};      \
         return true;                                          \
     }
-#define VSTORE(name, address, writeback, size_bytes)      \
-    EXEC(name) {                                          \
-        const uint64_t vaddr = (address);                 \
-        if (!tl_a64_write(h, vaddr, size_bytes, VD.d[0])) \
-            return false;                                 \
-        writeback;                                        \
-        return true;                                      \
+#define VSTORE(name, address, writeback, size_bytes) \
+    EXEC(name) {                                     \
+        const uint64_t vaddr = (address);            \
+        if (!WRITE(vaddr, size_bytes, VD.d[0]))      \
+            return false;                            \
+        writeback;                                   \
+        return true;                                 \
     }
 #define VSTORE_Q(name, address, writeback, unused)             \
     EXEC(name) {                                               \
         const uint64_t vaddr = (address);                      \
         if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_STORE)) \
             return false;                                      \
-        if (!tl_a64_write_n(h, vaddr, 8, 2, VD.d))             \
+        if (!WRITE_N(vaddr, 8, 2, VD.d))                       \
             return false;                                      \
         writeback;                                             \
         return true;                                           \
@@ -153,21 +153,21 @@ VLOAD_Q(ldr_q_lit, pc + OFFSET, (void)0, 16)
     EXEC(name) {                                               \
         const uint64_t vaddr = (address);                      \
         uint64_t value[2];                                     \
-        if (!tl_a64_read_n(h, vaddr, sizeof(type), 2, value))  \
+        if (!READ_N(vaddr, sizeof(type), 2, value))            \
             return false;                                      \
         writeback;                                             \
         RD = (uint64_t)(wide)(type)value[0];                   \
         tl_a64(h)->x[op->ra] = (uint64_t)(wide)(type)value[1]; \
         return true;                                           \
     }
-#define STORE_PAIR(name, address, writeback, type)             \
-    EXEC(name) {                                               \
-        const uint64_t vaddr = (address);                      \
-        const uint64_t value[2] = {RD, tl_a64(h)->x[op->ra]};  \
-        if (!tl_a64_write_n(h, vaddr, sizeof(type), 2, value)) \
-            return false;                                      \
-        writeback;                                             \
-        return true;                                           \
+#define STORE_PAIR(name, address, writeback, type)            \
+    EXEC(name) {                                              \
+        const uint64_t vaddr = (address);                     \
+        const uint64_t value[2] = {RD, tl_a64(h)->x[op->ra]}; \
+        if (!WRITE_N(vaddr, sizeof(type), 2, value))          \
+            return false;                                     \
+        writeback;                                            \
+        return true;                                          \
     }
 PAIRS(LOAD_PAIR, ldp_w, ldnp_w, uint32_t, uint32_t)
 PAIRS(LOAD_PAIR, ldp_x, ldnp_x, uint64_t, uint64_t)
@@ -176,16 +176,16 @@ LOAD_PAIR(ldpsw_post, BASE, BASE = vaddr + OFFSET, int32_t, int64_t)
 LOAD_PAIR(ldpsw_pre, BASE + OFFSET, BASE = vaddr, int32_t, int64_t)
 PAIRS(STORE_PAIR, stp_w, stnp_w, uint32_t)
 PAIRS(STORE_PAIR, stp_x, stnp_x, uint64_t)
-#define VLOAD_PAIR(name, address, writeback, size_bytes)    \
-    EXEC(name) {                                            \
-        const uint64_t vaddr = (address);                   \
-        uint64_t value[2];                                  \
-        if (!tl_a64_read_n(h, vaddr, size_bytes, 2, value)) \
-            return false;                                   \
-        writeback;                                          \
-        VD = (tl_a64_vector){.d = {value[0], 0}};           \
-        VA = (tl_a64_vector){.d = {value[1], 0}};           \
-        return true;                                        \
+#define VLOAD_PAIR(name, address, writeback, size_bytes) \
+    EXEC(name) {                                         \
+        const uint64_t vaddr = (address);                \
+        uint64_t value[2];                               \
+        if (!READ_N(vaddr, size_bytes, 2, value))        \
+            return false;                                \
+        writeback;                                       \
+        VD = (tl_a64_vector){.d = {value[0], 0}};        \
+        VA = (tl_a64_vector){.d = {value[1], 0}};        \
+        return true;                                     \
     }
 #define VLOAD_PAIR_Q(name, address, writeback, unused)        \
     EXEC(name) {                                              \
@@ -193,21 +193,21 @@ PAIRS(STORE_PAIR, stp_x, stnp_x, uint64_t)
         uint64_t value[4];                                    \
         if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_LOAD)) \
             return false;                                     \
-        if (!tl_a64_read_n(h, vaddr, 8, 4, value))            \
+        if (!READ_N(vaddr, 8, 4, value))                      \
             return false;                                     \
         writeback;                                            \
         VD = (tl_a64_vector){.d = {value[0], value[1]}};      \
         VA = (tl_a64_vector){.d = {value[2], value[3]}};      \
         return true;                                          \
     }
-#define VSTORE_PAIR(name, address, writeback, size_bytes)    \
-    EXEC(name) {                                             \
-        const uint64_t vaddr = (address);                    \
-        const uint64_t value[2] = {VD.d[0], VA.d[0]};        \
-        if (!tl_a64_write_n(h, vaddr, size_bytes, 2, value)) \
-            return false;                                    \
-        writeback;                                           \
-        return true;                                         \
+#define VSTORE_PAIR(name, address, writeback, size_bytes) \
+    EXEC(name) {                                          \
+        const uint64_t vaddr = (address);                 \
+        const uint64_t value[2] = {VD.d[0], VA.d[0]};     \
+        if (!WRITE_N(vaddr, size_bytes, 2, value))        \
+            return false;                                 \
+        writeback;                                        \
+        return true;                                      \
     }
 #define VSTORE_PAIR_Q(name, address, writeback, unused)                 \
     EXEC(name) {                                                        \
@@ -215,7 +215,7 @@ PAIRS(STORE_PAIR, stp_x, stnp_x, uint64_t)
         const uint64_t value[4] = {VD.d[0], VD.d[1], VA.d[0], VA.d[1]}; \
         if (!tl_a64_is_aligned(h, vaddr, 16, TL_ACCESS_STORE))          \
             return false;                                               \
-        if (!tl_a64_write_n(h, vaddr, 8, 4, value))                     \
+        if (!WRITE_N(vaddr, 8, 4, value))                               \
             return false;                                               \
         writeback;                                                      \
         return true;                                                    \
@@ -257,29 +257,29 @@ static inline bool tl_a64_store_exclusive(tl_hart *h, uint64_t vaddr, uint32_t s
     h->trap_value ^= plain ^ vaddr;
     return false;
 }
-#define ORDERED(k, size_bytes)                                                                                                      \
-    EXEC(ldar_##k) {                                                                                                                \
-        uint64_t value;                                                                                                             \
-        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_LOAD) || !tl_a64_read(h, BASE, size_bytes, &value))                 \
-            return false;                                                                                                           \
-        RD = value;                                                                                                                 \
-        return true;                                                                                                                \
-    }                                                                                                                               \
-    EXEC(stlr_##k) { return !tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) && tl_a64_write(h, BASE, size_bytes, RD); } \
-    EXEC_SLOW(ldxr_##k) {                                                                                                           \
-        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_LOAD) || !tl_a64_load_exclusive(h, BASE, size_bytes))               \
-            return false;                                                                                                           \
-        RD = h->mem_value;                                                                                                          \
-        return true;                                                                                                                \
-    }                                                                                                                               \
-    EXEC_SLOW(ldaxr_##k) { return exec_ldxr_##k(h, op, pc); }                                                                       \
-    EXEC_SLOW(stxr_##k) {                                                                                                           \
-        const uint64_t value = (size_bytes) == 8 ? RD : tl_bits(RD, 0, 8 * (size_bytes)&63);                                        \
-        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) || !tl_a64_store_exclusive(h, BASE, size_bytes, value))      \
-            return false;                                                                                                           \
-        tl_a64(h)->x[op->rm] = h->mem_value;                                                                                        \
-        return true;                                                                                                                \
-    }                                                                                                                               \
+#define ORDERED(k, size_bytes)                                                                                                 \
+    EXEC(ldar_##k) {                                                                                                           \
+        uint64_t value;                                                                                                        \
+        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_LOAD) || !READ(BASE, size_bytes, &value))                      \
+            return false;                                                                                                      \
+        RD = value;                                                                                                            \
+        return true;                                                                                                           \
+    }                                                                                                                          \
+    EXEC(stlr_##k) { return !tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) && WRITE(BASE, size_bytes, RD); }      \
+    EXEC_SLOW(ldxr_##k) {                                                                                                      \
+        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_LOAD) || !tl_a64_load_exclusive(h, BASE, size_bytes))          \
+            return false;                                                                                                      \
+        RD = h->mem_value;                                                                                                     \
+        return true;                                                                                                           \
+    }                                                                                                                          \
+    EXEC_SLOW(ldaxr_##k) { return exec_ldxr_##k(h, op, pc); }                                                                  \
+    EXEC_SLOW(stxr_##k) {                                                                                                      \
+        const uint64_t value = (size_bytes) == 8 ? RD : tl_bits(RD, 0, 8 * (size_bytes)&63);                                   \
+        if (tl_a64_is_misaligned(h, BASE, size_bytes, TL_ACCESS_STORE) || !tl_a64_store_exclusive(h, BASE, size_bytes, value)) \
+            return false;                                                                                                      \
+        tl_a64(h)->x[op->rm] = h->mem_value;                                                                                   \
+        return true;                                                                                                           \
+    }                                                                                                                          \
     EXEC_SLOW(stlxr_##k) { return exec_stxr_##k(h, op, pc); }
 ORDERED(b, 1)
 ORDERED(h, 2)

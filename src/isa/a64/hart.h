@@ -117,6 +117,8 @@ typedef struct tl_a64_debug {
     tl_mem_port port;
 } tl_a64_debug;
 
+typedef struct tl_a64_words tl_a64_words; // isa/a64/words.h
+
 typedef struct tl_a64_hart {
     tl_hart hart;
     uint64_t x[TL_A64_N_X];
@@ -124,6 +126,7 @@ typedef struct tl_a64_hart {
     uint32_t nzcv; // TL_A64_N ..
     uint32_t fpcr, fpsr;
     uint64_t tpidr, tpidrro; // of EL0
+    tl_a64_words *words;     // of the engine
     tl_a64_system sys;
     tl_a64_debug debug;
 } tl_a64_hart;

@@ -34,6 +34,7 @@
 #define GO(op)                   \
     do {                         \
         const tl_op *go_ = (op); \
+        __asm__("" : "+r"(go_)); \
         go_->handler(h, go_);    \
         return;                  \
     } while (0)

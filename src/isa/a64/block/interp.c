@@ -6,6 +6,7 @@
 
 #include "isa/a64/block/row.h"
 #include "isa/a64/sysop.h"
+#include "isa/a64/words.h"
 #include "isa/block/fold.h"
 #include "isa/block/run.h"
 #include "isa/block/thread.h"
@@ -16,16 +17,51 @@
 
 enum { LINK = 30 };
 
+// The full body serves a PMU that waits for what slow paths count. It serves an address with a tag,
+// too, because a fault shows the tag.
+static TL_NOINLINE uint8_t *tl_a64_reach(tl_hart *h, const tl_op *op, uint64_t vaddr, uint32_t size_bytes, uint32_t n, tl_access access) {
+    tl_block *block = BLOCK;
+    const bool is_store = access == TL_ACCESS_STORE;
+    if (h->has_slow_watch || tl_a64_untag(h, vaddr) != vaddr || ((vaddr ^ (vaddr + (uint64_t)n * size_bytes - 1)) & h->line_mask) != 0)
+        return NULL;
+    const uint64_t rest_cycles = block->cycles - block->before[op - block->ops];
+    h->now -= rest_cycles;
+    uint8_t *host = (is_store ? h->port->reach_store : h->port->reach_load)(h, vaddr, size_bytes - 1);
+    for (uint32_t i = 1; host && i < n; i++) {
+        const uint64_t at = vaddr + (uint64_t)i * size_bytes, first_until = h->first_until;
+        if (tl_a64_hits(h, at, size_bytes, 1, access))
+            continue;
+        h->first_until = UINT64_MAX; // an instruction that has begun does not wait for other harts
+        (void)h->port->look_up(h, at, size_bytes, is_store);
+        h->first_until = first_until;
+    }
+    h->now += rest_cycles;
+    if (TL_UNLIKELY(h->has_lost_fetch))
+        tl_block_line_lost(h->engine_state, block);
+    return host;
+}
+
 #define PC_OF(op) (BLOCK->pc + (uint64_t)((op)-BLOCK->ops) * 4)
 
 // ---- operations ----
 
-// Inlined on its hit path.
+// Neither traps nor reads the clock, and is inlined.
 #define PLAIN(id)                                      \
     static void op_##id(tl_hart *h, const tl_op *op) { \
-        if (TL_LIKELY(fast_##id(h, op, PC_OF(op))))    \
-            GO(op + 1);                                \
-        slow(h, op);                                   \
+        (void)fast_##id(h, op, PC_OF(op), false);      \
+        GO(op + 1);                                    \
+    }
+// Inlined on its hit path.
+#define ACCESS(id)                                                   \
+    static TL_NOINLINE void miss_##id(tl_hart *h, const tl_op *op) { \
+        if (TL_LIKELY(fast_##id(h, op, PC_OF(op), true)))            \
+            GO(op + 1);                                              \
+        slow(h, op);                                                 \
+    }                                                                \
+    static void op_##id(tl_hart *h, const tl_op *op) {               \
+        if (TL_LIKELY(fast_##id(h, op, PC_OF(op), false)))           \
+            GO(op + 1);                                              \
+        miss_##id(h, op);                                            \
     }
 // Neither traps nor reads the clock.
 #define CALLED(id)                                         \
@@ -38,8 +74,10 @@ enum { LINK = 30 };
 
 #define INSN(id, ...) PLAIN(id)
 #include "isa/a64/insn_imm.def"
-#include "isa/a64/insn_mem.def"
 #include "isa/a64/insn_reg.def"
+#undef INSN
+#define INSN(id, ...) ACCESS(id)
+#include "isa/a64/insn_mem.def"
 #undef INSN
 #define INSN(id, ...) CALLED(id)
 #include "isa/a64/insn_fp.def"
@@ -155,18 +193,35 @@ static bool is_sp_aligned(const tl_hart *h) { return TL_LIKELY((tl_a64(h)->x[TL_
 #define HAS_uxtw(op) (((op)->imm & 7) == 2)
 #define HAS_sxtw(op) (((op)->imm & 7) == 6)
 #define HAS_sp(op) ((op)->rn == TL_A64_SP)
-#define HITS_lsl true
-#define HITS_uxtx true
-#define HITS_uxtw true
-#define HITS_sxtw true
-#define HITS_sp is_sp_aligned(h)
-#define VARIANT(id, kind)                                          \
-    static void op_##id##_##kind(tl_hart *h, const tl_op *op) {    \
-        ASSUME(HAS_##kind(op));                                    \
-        if (HITS_##kind && TL_LIKELY(fast_##id(h, op, PC_OF(op)))) \
-            GO(op + 1);                                            \
-        slow(h, op);                                               \
+// Of results alone.
+#define VARIANT_lsl(id)                                      \
+    static void op_##id##_lsl(tl_hart *h, const tl_op *op) { \
+        ASSUME(HAS_lsl(op));                                 \
+        (void)fast_##id(h, op, PC_OF(op), false);            \
+        GO(op + 1);                                          \
     }
+#define ACCESS_VARIANT(id, kind)                                \
+    static void op_##id##_##kind(tl_hart *h, const tl_op *op) { \
+        ASSUME(HAS_##kind(op));                                 \
+        if (TL_LIKELY(fast_##id(h, op, PC_OF(op), false)))      \
+            GO(op + 1);                                         \
+        miss_##id(h, op);                                       \
+    }
+#define VARIANT_uxtx(id) ACCESS_VARIANT(id, uxtx)
+#define VARIANT_uxtw(id) ACCESS_VARIANT(id, uxtw)
+#define VARIANT_sxtw(id) ACCESS_VARIANT(id, sxtw)
+#define VARIANT_sp(id)                                      \
+    static void op_##id##_sp(tl_hart *h, const tl_op *op) { \
+        ASSUME(HAS_sp(op));                                 \
+        if (!is_sp_aligned(h)) {                            \
+            slow(h, op);                                    \
+            return;                                         \
+        }                                                   \
+        if (TL_LIKELY(fast_##id(h, op, PC_OF(op), false)))  \
+            GO(op + 1);                                     \
+        miss_##id(h, op);                                   \
+    }
+#define VARIANT(id, kind) VARIANT_##kind(id)
 #include "isa/a64/block/variants.def"
 #undef VARIANT
 
@@ -217,7 +272,7 @@ static tl_op_handler *alone(const tl_block *block, uint32_t k) {
         const type a = (type)tl_a64(h)->x[op->rn], b = (type)(second);   \
         const bool is_taken = (holds);                                   \
         ASSUME(op->imm >> 6 == 0 || TL_A64_OPC_##id < TL_A64_FIRST_reg); \
-        (void)fast_##id(h, op, 0);                                       \
+        (void)fast_##id(h, op, 0, false);                                \
         branch_at(h, pc, pc + (uint64_t)(int64_t)op[1].imm, is_taken);   \
     }
 #include "isa/a64/block/fused.def"
@@ -262,7 +317,11 @@ static void run(tl_blocks *store) {
 
 static const tl_blocks_type block_type = {.isa = &tl_a64_block_isa, .prepare = prepare, .run = run};
 
-static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) { return tl_blocks_attach(h, &block_type, arena, err); }
+static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
+    if (!(tl_a64(h)->words = tl_a64_words_new(arena)))
+        return tl_fail(err, TL_ENOMEM, "no memory for the instructions that engine interp knows");
+    return tl_blocks_attach(h, &block_type, arena, err);
+}
 
 static void detach(tl_hart *h) {
     tl_blocks_detach(h->engine_state);

@@ -5,20 +5,11 @@
 #include "isa/a64/block/float.h"
 #include "isa/a64/insn.h"
 #include "isa/a64/step/step.h"
+#include "isa/a64/words.h"
 
 static void decode(const tl_hart *h, uint32_t bits, tl_block_insn *ret_insn) {
-    tl_a64_decoded insn;
-    tl_a64_decode(bits, &insn);
-    ret_insn->opc = insn.opc;
-    ret_insn->len = 4;
-    ret_insn->ends_run = tl_a64_ends_run(&insn);
-    ret_insn->is_fp = h->is_privileged && tl_a64_is_fp(&insn);
-    ret_insn->is_private = tl_a64_is_private(&insn);
-    ret_insn->is_marker = false;
-    tl_a64_pipe(&insn, &ret_insn->pipe);
-    ret_insn->n_counts = tl_a64_static_counts(&insn, ret_insn->counts);
-    ret_insn->op = (tl_op){.handler = NULL};
-    tl_a64_op_from_decoded(&insn, &ret_insn->op);
+    *ret_insn = *tl_a64_word(tl_a64(h)->words, bits);
+    ret_insn->is_fp &= h->is_privileged;
 }
 
 static tl_step step(tl_hart *h, tl_pend_table *pends) {

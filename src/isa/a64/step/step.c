@@ -7,6 +7,7 @@
 #include "isa/a64/exec.h"
 #include "isa/a64/pstate.h"
 #include "isa/a64/regime.h"
+#include "isa/a64/words.h"
 #include "model/stepping.h"
 
 enum { INSN_BYTES = 4, LINK = 30 };
@@ -27,11 +28,10 @@ bool tl_a64_run_is_private(tl_hart *h, uint64_t pc) {
     if ((pc & (INSN_BYTES - 1)) != 0 || !tl_fetch_find(h, pc, &pline))
         return false;
     for (uint64_t at = pc; (at & h->line_mask) == (pc & h->line_mask); at += INSN_BYTES) {
-        tl_a64_decoded insn;
-        tl_a64_decode(word_at(h, pline, at), &insn);
-        if (!tl_a64_is_private(&insn))
+        const tl_block_insn *insn = tl_a64_word(tl_a64(h)->words, word_at(h, pline, at));
+        if (!insn->is_private)
             return false;
-        if (tl_a64_ends_run(&insn))
+        if (insn->ends_run)
             return true;
     }
     return true;
@@ -55,20 +55,12 @@ static bool fetch(tl_hart *h, uint64_t pc, bool is_first, uint32_t *ret_bits) {
     return true;
 }
 
-static void retire(tl_hart *h, const tl_a64_decoded *insn, tl_pend_table *pends, uint64_t lost_cycles) {
-    tl_pipe_insn pipe;
-    tl_a64_pipe(insn, &pipe);
-    tl_static_count counts[TL_MAX_STATIC];
-    const uint32_t n = tl_a64_static_counts(insn, counts);
-    tl_step_retire(h, &pipe, counts, n, pends, lost_cycles);
-}
-
 // Executes an unconditional branch: returns where to, and the cycles lost.
-static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_op *op, uint64_t pc, uint64_t *ret_lost_cycles) {
+static uint64_t jump(tl_hart *h, const tl_block_insn *insn, uint64_t pc, uint64_t *ret_lost_cycles) {
     const bool is_call = insn->opc == TL_A64_OPC_bl || insn->opc == TL_A64_OPC_blr;
     const bool is_direct = insn->opc == TL_A64_OPC_b || insn->opc == TL_A64_OPC_bl;
     const uint64_t next_pc = pc + INSN_BYTES,
-                   target = is_direct ? pc + (uint64_t)(int64_t)insn->imm : tl_a64_untag(h, tl_a64(h)->x[op->rn]);
+                   target = is_direct ? pc + (uint64_t)(int64_t)insn->op.imm : tl_a64_untag(h, tl_a64(h)->x[insn->op.rn]);
     if (is_call)
         tl_a64(h)->x[LINK] = next_pc;
     if (is_direct) {
@@ -82,11 +74,11 @@ static uint64_t jump(tl_hart *h, const tl_a64_decoded *insn, const tl_op *op, ui
 }
 
 // D1.13.1: what is wrong with the instruction before it does anything. false: a trap is recorded.
-static bool may_execute(tl_hart *h, const tl_a64_decoded *insn) {
+static bool may_execute(tl_hart *h, const tl_block_insn *insn) {
     const tl_a64_system *sys = &tl_a64(h)->sys;
     if (TL_UNLIKELY(sys->is_illegal))
         return tl_trap(h, TL_A64_CAUSE_TRAPPED, tl_a64_trapped(TL_A64_EL1, tl_a64_syndrome(TL_A64_EC_ILLEGAL_STATE, 0)));
-    if (TL_UNLIKELY(sys->fp_trap_el != 0 && tl_a64_is_fp(insn)))
+    if (TL_UNLIKELY(sys->fp_trap_el != 0 && insn->is_fp))
         return tl_a64_trap_fp(h);
     return true;
 }
@@ -111,42 +103,39 @@ tl_step tl_a64_step_one(tl_hart *h, tl_pend_table *pends) {
     if (!fetch(h, pc, is_first, &bits))
         return tl_step_refused(h, is_first, &before);
 
-    tl_a64_decoded insn;
-    tl_op op = {0};
-    tl_a64_decode(bits, &insn);
-    tl_a64_op_from_decoded(&insn, &op);
-    if (!may_execute(h, &insn))
+    const tl_block_insn *insn = tl_a64_word(tl_a64(h)->words, bits);
+    if (!may_execute(h, insn))
         return tl_step_refused(h, is_first, &before);
     uint64_t next_pc = pc + INSN_BYTES, lost_cycles = 0;
-    const uint8_t cls = tl_a64_rows[insn.opc].cls;
+    const uint8_t cls = tl_a64_rows[insn->opc].cls;
     if (cls == TL_CLASS_JAL || cls == TL_CLASS_JALR) {
-        next_pc = jump(h, &insn, &op, pc, &lost_cycles);
-    } else if (tl_a64_taken[insn.opc]) {
-        const bool is_taken = tl_a64_taken[insn.opc](h, &op);
-        const uint64_t target = pc + (uint64_t)(int64_t)insn.imm;
+        next_pc = jump(h, insn, pc, &lost_cycles);
+    } else if (tl_a64_taken[insn->opc]) {
+        const bool is_taken = tl_a64_taken[insn->opc](h, &insn->op);
+        const uint64_t target = pc + (uint64_t)(int64_t)insn->op.imm;
         lost_cycles = tl_bpred_branch(&h->bp, h->tally, pc, target, is_taken);
         next_pc = is_taken ? target : next_pc;
-    } else if (!tl_a64_exec_full[insn.opc](h, &op, pc)) {
+    } else if (!tl_a64_exec_full[insn->opc](h, &insn->op, pc)) {
         return tl_step_refused(h, is_first, &before);
     } else if (h->changes_priv) {
         next_pc = h->pc;
     }
 
-    retire(h, &insn, pends, lost_cycles);
+    tl_step_retire(h, &insn->pipe, insn->counts, insn->n_counts, pends, lost_cycles);
     h->pc = next_pc;
     h->skip_break = false;
     if (TL_UNLIKELY(h->has_after))
         tl_a64_retired(h);
     if (TL_UNLIKELY(h->has_slow_watch))
         (void)tl_hart_poll(h);
-    if (tl_a64_ends_run(&insn) || (next_pc & h->line_mask) != h->run_vline)
+    if (insn->ends_run || (next_pc & h->line_mask) != h->run_vline)
         h->run_vline = TL_NO_LINE;
     return TL_STEP_RETIRED;
 }
 
 static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     step_engine *engine = tl_arena_alloc(arena, sizeof *engine);
-    if (!engine || !(engine->pends = tl_pend_table_new(arena)))
+    if (!engine || !(engine->pends = tl_pend_table_new(arena)) || !(tl_a64(h)->words = tl_a64_words_new(arena)))
         return tl_fail(err, TL_ENOMEM, "no memory for the stepping front-end");
     h->engine_state = engine;
     return TL_OK;
