@@ -122,7 +122,7 @@ typedef struct tl_chip_monitor_type {
     // The harts of a partition stand still from `cycle` on. vm TL_MONITOR_NONE: they never run
     // again. The switch begins when the units have delivered what is on its way.
     void (*halt)(tl_chip_monitor *monitor, uint32_t partition, uint64_t cycle, uint32_t vm, uint32_t context);
-    // No total is read and no switch ends before the cycle that this returns.
+    // No total of a partition is read and no switch ends before the cycle that this returns.
     uint64_t (*next)(const tl_chip_monitor *monitor);
     // Returns a cycle up to which one partition may run ahead of others. None of its totals is read
     // before, and no switch of it ends before.

@@ -200,9 +200,6 @@ static void begin(tl_smpm *m, uint32_t partition, tl_smpm_target_pair incoming, 
     g->step = TL_SMPM_CS2;
     g->substep = ISSUES;
     g->at = at;
-    for (uint32_t ccu = 0; m->windows && ccu < m->layout.n_ccus; ccu++)
-        if (m->layout.ccus[ccu].partition == TL_SMPM_SHARED)
-            tl_smpm_fast_plan(m, ccu);
 }
 
 static void end(tl_smpm *m, uint32_t partition) { // of a switch or a snapshot
@@ -288,11 +285,6 @@ bool tl_smpm_is_switching(const tl_smpm *m) {
         if (m->core->managers[p].step != TL_SMPM_IDLE && m->core->managers[p].step != TL_SMPM_SNAPSHOT)
             return true;
     return false;
-}
-
-bool tl_smpm_needs_service(const tl_smpm *m, uint32_t partition) {
-    const uint32_t step = m->core->managers[partition].step;
-    return m->core->service.wanted >> partition & 1 || (step >= TL_SMPM_CS2 && step <= 5) || step == TL_SMPM_CS5B;
 }
 
 uint64_t tl_smpm_manager_next(const tl_smpm *m, uint32_t partition) {

@@ -487,20 +487,11 @@ static void derive_leaps(tl_smpm *m) {
     const uint64_t period = m->config.tb_period;
     m->calm_cycles = 2 * bounds.drain_max + bounds.commit_vm + bounds.commit_0;
     m->keep_cycles = 4 * period;
-    m->late_cycles = 2 * m->lead_cycles;
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
         const uint64_t most = tl_lesser(m->ccu_max, m->thr - 1) / m->layout.ccus[ccu].n_ulcs;
         m->unread_cycles[ccu] = m->is_lazy && most > 4 * period ? most - 2 * period : 0;
     }
     m->leaps = m->sends_ahead && m->is_safe && m->is_tdm && !m->plan.observer.commit && 2 * m->calm_cycles < period;
-}
-
-// A swap of a shared CCU may wait for a periodic pulse and its drain. Within a window, one more
-// snapshot covers the wait.
-static void derive_visits(tl_smpm *m) {
-    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
-        if (m->layout.ccus[ccu].partition == TL_SMPM_SHARED && 2 * m->n_sent[ccu] + 16 > m->config.ulc_period)
-            m->visits_all |= 1u << ccu;
 }
 
 // base NULL: only counts.
@@ -625,7 +616,6 @@ tl_status tl_smpm_new(const tl_smpm_plan *plan, tl_arena *arena, tl_smpm **ret_m
     place_state(m, m->state);
     derive_rows(m);
     derive_live(m);
-    derive_visits(m);
     derive_leaps(m);
     reset(m);
     *ret_model = m;
@@ -739,7 +729,8 @@ uint64_t tl_smpm_next(const tl_smpm *m) {
         return m->core->now;
     uint64_t next = TL_SMPM_NEVER;
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
-        next = tl_lesser(next, tl_smpm_fast_next_read(m, ccu));
+        if (m->layout.ccus[ccu].partition != TL_SMPM_SHARED)
+            next = tl_lesser(next, tl_smpm_fast_next_read(m, ccu));
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
         next = tl_lesser(next, tl_smpm_manager_soonest(m, partition));
     return next > m->core->now ? next : m->core->now;

@@ -10,6 +10,7 @@ typedef struct side {
     rig r;
     uint64_t frames, records, commits; // hashes
     uint64_t allowed;                  // cycle in which totals may be read
+    uint64_t begin;                    // of the run
     uint64_t n_reads;
 } side;
 
@@ -37,7 +38,7 @@ static void see_commit(void *ctx, uint64_t begin_cycle, uint64_t end_cycle, uint
 static void totals_in_time(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals) {
     side *s = ctx;
     const bool is_shared = s->r.layout.ulcs[ulc].partition == TL_SMPM_SHARED;
-    if (is_shared ? cycle > s->allowed || s->allowed - cycle > TL_SMPM_LATE_CYCLES : cycle != s->allowed)
+    if (is_shared ? cycle > s->allowed || cycle + TL_SMPM_LATE_CYCLES < s->begin : cycle != s->allowed)
         fail_msg("totals of ULC %u are read in cycle %llu; tl_smpm_next named %llu", ulc, (unsigned long long)cycle,
                  (unsigned long long)s->allowed);
     s->n_reads++;
@@ -65,6 +66,7 @@ static void run_side(side *s, uint64_t until) {
     while (tl_smpm_now(s->r.model) < until) {
         uint64_t next = tl_smpm_next(s->r.model);
         s->allowed = tl_lesser(next, until);
+        s->begin = tl_smpm_now(s->r.model);
         tl_smpm_run(s->r.model, next < until ? next + 1 : until);
     }
 }
@@ -242,7 +244,7 @@ static uint64_t busy_cycles(uint32_t ulc, uint32_t input, uint64_t cycle) {
 static void busy_totals(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals) {
     side *s = ctx;
     const bool is_shared = s->r.layout.ulcs[ulc].partition == TL_SMPM_SHARED;
-    if (is_shared ? cycle > s->allowed || s->allowed - cycle > TL_SMPM_LATE_CYCLES : cycle != s->allowed)
+    if (is_shared ? cycle > s->allowed || cycle + TL_SMPM_LATE_CYCLES < s->begin : cycle != s->allowed)
         fail_msg("totals of ULC %u are read in cycle %llu; tl_smpm_next named %llu", ulc, (unsigned long long)cycle,
                  (unsigned long long)s->allowed);
     s->n_reads++;
