@@ -690,30 +690,76 @@ static void step(tl_smpm *m) {
         s->due = tl_smpm_tb_next(m);
 }
 
-static uint64_t next_event(tl_smpm *m) { // not before now
+// Of everything but channels.
+static uint64_t next_other(tl_smpm *m) {
     tl_smpm_core *s = m->core;
     if (s->fast_due < s->now)
         s->fast_due = tl_smpm_fast_next(m);
     if (s->due < s->now)
         s->due = tl_smpm_tb_next(m);
     uint64_t next = tl_lesser(tl_lesser(tl_lesser(s->fast_due, s->due), s->device_at), tl_lesser(s->ahead_due, s->lump_due));
-    for (uint32_t channel = 0; channel < m->n_channels; channel++)
-        next = tl_lesser(next, tl_smpm_channel_next(m, channel));
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
         next = s->managers[partition].step == TL_SMPM_IDLE ? next : tl_lesser(next, tl_smpm_manager_next(m, partition));
-    return next > s->now ? next : s->now;
+    return next;
+}
+
+// As step, of a cycle in which nothing happens outside of channels, under TDM. A channel keeps the
+// cycle of its next event until something moves it.
+static void step_channels(tl_smpm *m, uint64_t *channel_at) {
+    tl_smpm_core *s = m->core;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++) {
+        if (channel_at[channel] != s->now)
+            continue;
+        tl_smpm_channel_step(m, channel);
+        if ((s->channels[channel].is_committing || s->channels[channel].has_fixed) && s->channels[channel].busy_end == s->now)
+            tl_smpm_arbiter_catch_up(m, channel, s->now + 1);
+        channel_at[channel] = 0;
+    }
+    // Polls see what channels did. Managers and services that act set `due`.
+    for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
+        if (s->managers[partition].step != TL_SMPM_IDLE)
+            tl_smpm_manager_step(m, partition);
+    s->front = ++s->now;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+        if (channel_at[channel] == 0 || s->due == 0)
+            channel_at[channel] = tl_smpm_channel_next(m, channel);
+    if (s->due < s->now)
+        s->due = tl_smpm_tb_next(m);
+}
+
+static uint64_t next_of_channels(const tl_smpm *m, const uint64_t *channel_at) {
+    uint64_t next = TL_SMPM_NEVER;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+        next = tl_lesser(next, channel_at[channel]);
+    return next;
+}
+
+// Moves the clock to the next event, or to `until`. true: something happens in the present cycle.
+static bool skip(tl_smpm *m, uint64_t until) {
+    tl_smpm_core *s = m->core;
+    const bool may_split = tl_smpm_batches(m) && m->is_tdm;
+    uint64_t channel_at[TL_SMPM_MAX_CHANNELS];
+    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+        channel_at[channel] = tl_smpm_channel_next(m, channel);
+    for (;;) {
+        const uint64_t of_channels = next_of_channels(m, channel_at);
+        if (m->leaps && of_channels == TL_SMPM_NEVER)
+            tl_smpm_leap(m, until);
+        const uint64_t other = tl_lesser(until, next_other(m)), next = tl_lesser(other, of_channels);
+        s->now = next > s->now ? next : s->now;
+        if (s->now >= until || !may_split || of_channels != s->now || other <= s->now)
+            return s->now < until;
+        step_channels(m, channel_at);
+        if (s->draining)
+            return s->now < until;
+    }
 }
 
 void tl_smpm_run(tl_smpm *m, uint64_t until) {
     tl_smpm_core *s = m->core;
     while (s->now < until) {
-        if (m->leaps && s->draining == 0)
-            tl_smpm_leap(m, until);
-        if (m->windows && s->draining == 0) {
-            s->now = tl_lesser(until, next_event(m));
-            if (s->now == until)
-                break;
-        }
+        if (m->windows && s->draining == 0 && !skip(m, until))
+            break;
         step(m);
     }
     if (tl_smpm_batches(m) && !m->is_tdm)
