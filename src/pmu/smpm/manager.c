@@ -316,7 +316,7 @@ static uint64_t soonest_fall(const tl_smpm *m, uint32_t partition) {
         return g->n_queued ? m->core->now + m->config.manager_cycles + 1 : TL_SMPM_NEVER;
     if (g->step == TL_SMPM_CS2)
         return (g->at > m->core->now ? g->at : m->core->now) + 1;
-    return !m->gates_at_pause && g->step != TL_SMPM_IDLE && tl_smpm_is_enabled(m, partition) ? m->core->now : TL_SMPM_NEVER;
+    return !m->gates_at_pause && !m->plan.stands_still && g->step != TL_SMPM_IDLE && tl_smpm_is_enabled(m, partition) ? m->core->now : TL_SMPM_NEVER;
 }
 
 // Lower bound: every step from the present one takes manager_cycles at least.

@@ -465,6 +465,21 @@ static void derive_live(tl_smpm *m) {
             m->live[n++] = (uint16_t)tl_smpm_residue_index(&m->config, m->layout.n_types, type, input);
 }
 
+static bool counts_low(const tl_smpm *m) {
+    bool any = false;
+    for (uint32_t type = 0; type < m->layout.n_types; type++)
+        for (uint32_t i = 0; i < m->config.ulc_ctrs; i++)
+            any |= m->layout.types[type].ctrs[i].counts_low;
+    return any;
+}
+
+// The last window before a switch is no longer than others. Without gate_at_pause it lasts until a
+// drain is over, but nothing counts in its end if the partition stands still.
+static bool ends_windows(const tl_smpm *m) {
+    const tl_smpm_plan *plan = &m->plan;
+    return plan->never_switches || (m->gates_at_pause && m->is_safe && m->is_tdm) || (plan->stands_still && !counts_low(m));
+}
+
 // When the fast model may leave out windows: no value depends on how a window is cut, and every
 // drain is over before the next pulse.
 static void derive_laziness(tl_smpm *m) {
@@ -476,8 +491,7 @@ static void derive_laziness(tl_smpm *m) {
     uint64_t drain = n_rows * (m->n_sources + 1) * 2 + busy + 2 * m->lead_cycles;
     bool is_far = m->thr == UINT64_MAX || m->thr > fanin * (2 * (uint64_t)m->config.tb_period + 4 * (uint64_t)m->lead_cycles);
     m->is_lazy = !plan->is_reference && !plan->observer.frame && !plan->test.fault && !tl_smpm_is_on(m->config.zero_frames) && is_far &&
-                 m->config.ulc_period <= m->ulc_max && (plan->never_switches || (m->gates_at_pause && m->is_safe && m->is_tdm)) &&
-                 m->config.tb_period > 2 * drain;
+                 m->config.ulc_period <= m->ulc_max && ends_windows(m) && m->config.tb_period > 2 * drain;
     m->sends_ahead = m->is_lazy && !plan->observer.record;
 }
 
@@ -489,7 +503,8 @@ static void derive_leaps(tl_smpm *m) {
     m->keep_cycles = 4 * period;
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
         const uint64_t most = tl_lesser(m->ccu_max, m->thr - 1) / m->layout.ccus[ccu].n_ulcs;
-        m->unread_cycles[ccu] = m->is_lazy && most > 4 * period ? most - 2 * period : 0;
+        const bool may_wait = m->is_lazy && !tl_smpm_is_on(m->config.skip_zeros); // zeros take no time then
+        m->unread_cycles[ccu] = may_wait && most > 4 * period ? most - 2 * period : 0;
     }
     m->leaps = m->sends_ahead && m->is_safe && m->is_tdm && !m->plan.observer.commit && 2 * m->calm_cycles < period;
 }

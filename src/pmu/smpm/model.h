@@ -140,6 +140,10 @@ typedef struct tl_smpm_plan {
     // never_switches promises that nobody calls tl_smpm_switch_to, which then refuses. LITERAL may
     // skip windows, too.
     bool never_switches;
+    // stands_still promises that totals of a partition do not grow from tl_smpm_switch_to to the end
+    // of that switch. The fast model may then ask for them in any cycle of a tl_smpm_run, and
+    // LITERAL may skip windows of inputs that are counted high.
+    bool stands_still;
     tl_smpm_host host;
     tl_smpm_observer observer;
     tl_smpm_test test; // all zero outside tests
