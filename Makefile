@@ -61,6 +61,7 @@ bench:
 	@bench/workloads/build.sh bench/out
 	@bench/run.py $(BENCH)
 	@bench/system.py $(filter --quick --record,$(BENCH))
+	@bench/tenants.py $(filter --quick --record,$(BENCH))
 
 fuzz:
 	@tools/install-deps build check

@@ -27,6 +27,8 @@ import sys
 import tempfile
 import time
 
+import section
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
 L1, L2 = (32768, 8, 64), (524288, 8, 64)
@@ -45,7 +47,6 @@ LARGE = {  # programs whose code is large and cold: nothing of it runs long
     "esbuild bundling": ("esbuild", ["{guest}/foreign/project/main.tsx", "--bundle", "--minify", "--format=esm", "--outdir=out"]),
 }
 README_PROGRAMS = ("lua", "bzip2", "sqlite", "minigzip")
-KEEP = ("<!-- begin of what bench/system.py writes -->", "<!-- end of what bench/system.py writes -->")
 README_TABLE = ("<!-- begin of what bench/run.py writes -->", "<!-- end of what bench/run.py writes -->")
 
 
@@ -345,9 +346,8 @@ def record(path, options, tables, others):
     kept = ""
     if os.path.exists(path):
         with open(path, encoding="utf-8") as old:
-            text = old.read()
-        if KEEP[0] in text and KEEP[1] in text:
-            kept = "\n" + text[text.index(KEEP[0]):text.index(KEEP[1]) + len(KEEP[1])] + "\n"
+            kept = section.kept(old.read())
+        kept = f"\n{kept}\n" if kept else ""
     parts = [
         "# How fast it is", "",
         "Written by `bench/run.py --record`; do not edit. To measure your own machine:", "",

@@ -21,12 +21,13 @@ import sys
 import tempfile
 import time
 
+import section
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
 ROUNDS = {False: 20_000_000, True: 10_000_000}  # by --quick
 ARMED = {"cycles": 1, "instructions": 2, "branches": 5, "L1D load misses": 0x10001}  # selectors of rvhpm:linux
 TARGETS = {"unread": 3, "armed": 10}  # percent; reported, never asserted
-BEGIN, END = "<!-- begin of what bench/system.py writes -->", "<!-- end of what bench/system.py writes -->"
 
 
 def build(folder, rounds):
@@ -147,19 +148,6 @@ def boot_table(tally, counts, repeat):
     return ["| harts | million instructions | seconds | MIPS |", "|--:|--:|--:|--:|", *rows]
 
 
-def record(text):
-    path = os.path.join(TOP, "docs", "bench.md")
-    with open(path, encoding="utf-8") as lines:
-        old = lines.read()
-    block = f"{BEGIN}\n{text}\n{END}\n"
-    if BEGIN in old:
-        new = old[:old.index(BEGIN)] + block + old[old.index(END) + len(END) + 1:]
-    else:
-        new = old.rstrip("\n") + "\n\n" + block
-    with open(path, "w", encoding="utf-8") as out:
-        out.write(new)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="shorter runs")
@@ -182,7 +170,7 @@ def main():
         text = "\n".join(parts)
         print(text)
         if args.record:
-            record(text)
+            section.record("bench/system.py", text)
     finally:
         shutil.rmtree(folder)
 
