@@ -162,7 +162,8 @@ typedef struct tl_chip_monitor_type {
 
     // Window of clients. NULL: the design has none.
     uint64_t (*window_bytes)(const tl_chip_monitor *monitor);
-    // Does what happens before `cycle`, which is at most `next`. Reads no total of that cycle.
+    // Does what happens before `cycle`, which is at most `next`. Reads no total of that cycle. All
+    // growth of shared units before it has been told.
     void (*present)(tl_chip_monitor *monitor, uint64_t cycle);
     // Accesses of 1, 2, 4 or 8 bytes, aligned, at an offset in the window. false: refused, with an
     // entry in the audit log. A store may bring next_of the client's partition forward.

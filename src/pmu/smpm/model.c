@@ -718,25 +718,37 @@ static uint64_t next_other(tl_smpm *m) {
     return next;
 }
 
-// As step, of a cycle in which nothing happens outside of channels, under TDM. A channel keeps the
-// cycle of its next event until something moves it.
+static bool any_is_busy(const tl_smpm *m) {
+    bool any = false;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+        any |= m->core->channels[channel].is_committing || m->core->channels[channel].has_fixed;
+    return any;
+}
+
+// As step, of a cycle in which nothing happens outside of channels. A channel keeps the cycle of
+// its next event until something moves it. Under round robin, busy channels move one another.
 static void step_channels(tl_smpm *m, uint64_t *channel_at) {
     tl_smpm_core *s = m->core;
+    const bool moves_all = !m->is_tdm && any_is_busy(m);
+    if (!m->is_tdm)
+        tl_smpm_arbiter_run(m, s->now);
     for (uint32_t channel = 0; channel < m->n_channels; channel++) {
         if (channel_at[channel] != s->now)
             continue;
         tl_smpm_channel_step(m, channel);
-        if ((s->channels[channel].is_committing || s->channels[channel].has_fixed) && s->channels[channel].busy_end == s->now)
+        if (m->is_tdm && (s->channels[channel].is_committing || s->channels[channel].has_fixed) && s->channels[channel].busy_end == s->now)
             tl_smpm_arbiter_catch_up(m, channel, s->now + 1);
         channel_at[channel] = 0;
     }
+    if (!m->is_tdm)
+        tl_smpm_arbiter_run(m, s->now + 1);
     // Polls see what channels did. Managers and services that act set `due`.
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
         if (s->managers[partition].step != TL_SMPM_IDLE)
             tl_smpm_manager_step(m, partition);
     s->front = ++s->now;
     for (uint32_t channel = 0; channel < m->n_channels; channel++)
-        if (channel_at[channel] == 0 || s->due == 0)
+        if (channel_at[channel] == 0 || s->due == 0 || moves_all)
             channel_at[channel] = tl_smpm_channel_next(m, channel);
     if (s->due < s->now)
         s->due = tl_smpm_tb_next(m);
@@ -752,7 +764,7 @@ static uint64_t next_of_channels(const tl_smpm *m, const uint64_t *channel_at) {
 // Moves the clock to the next event, or to `until`. true: something happens in the present cycle.
 static bool skip(tl_smpm *m, uint64_t until) {
     tl_smpm_core *s = m->core;
-    const bool may_split = tl_smpm_batches(m) && m->is_tdm;
+    const bool may_split = tl_smpm_batches(m);
     uint64_t channel_at[TL_SMPM_MAX_CHANNELS];
     for (uint32_t channel = 0; channel < m->n_channels; channel++)
         channel_at[channel] = tl_smpm_channel_next(m, channel);
