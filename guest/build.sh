@@ -9,6 +9,9 @@
 #                                           package mirror (rows tagged `fetch`) only with --fetch or by name
 #   guest/build.sh --native OUT [NAME...]   the rows tagged `native`, for this machine: the real kernel as a second oracle
 #   guest/build.sh --arm64 OUT [NAME...]    the rows tagged `native` or `arm64`, for AArch64
+#
+# TALLY_GUEST_CACHE=DIR keeps each built program in DIR, by a hash of its folders, flags and
+# compiler; several work trees can share it. Debug information names the tree that built it.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -78,6 +81,17 @@ is_current() { # NAME SOURCES: the program exists and is newer than its sources,
     [ "$(cat "$out/.$1.recipe" 2>/dev/null)" = "$3" ]
 }
 
+hash_of() { # TOOL RECIPE FILES: whatever stands beside the files may be part of the program
+    {
+        "$1" "$(if [ "$1" = go ]; then echo version; else echo --version; fi)" 2>&1 | head -n 1
+        echo "$2"
+        shift 2
+        for file in "$@" "$here/include/x" "$here/lang/x"; do if [ -d "${file%/*}" ]; then echo "${file%/*}"; fi; done |
+            sort -u | xargs -I {} find {} -type f | LC_ALL=C sort | xargs sha256sum | sed "s| $here/| |"
+        sha256sum <"$here/build.sh"
+    } | sha256sum | cut -d ' ' -f 1
+}
+
 build_one() { # NAME SOURCES KIND FLAGS
     sources=
     for source in $2; do sources="$sources $here/$source"; done
@@ -95,10 +109,23 @@ build_one() { # NAME SOURCES KIND FLAGS
         echo "guest/build.sh: $1 left out." >&2
         return 0
     fi
-    if ! "build_$3" "$1" "$sources" "$4"; then
+    kept=
+    case ${TALLY_GUEST_CACHE:+$3} in
+    '' | busybox | npm) ;;
+    *)
+        mkdir -p "$TALLY_GUEST_CACHE"
+        kept=$TALLY_GUEST_CACHE/$(hash_of "$tool" "$1 $2 $native $CROSS $3 $4" $watched)
+        ;;
+    esac
+    if [ -n "$kept" ] && cp "$kept" "$out/$1.new" 2>/dev/null; then
+        :
+    elif ! "build_$3" "$1" "$sources" "$4"; then
         rm -f "$out/$1.new"
         echo "guest/build.sh: $1 did not compile." >&2
         return 1
+    fi
+    if [ -n "$kept" ] && ! [ -e "$kept" ]; then
+        cp "$out/$1.new" "$kept.$$" && mv "$kept.$$" "$kept"
     fi
     echo "$CROSS $3 $4" >"$out/.$1.recipe"
     mv "$out/$1.new" "$out/$1"

@@ -127,7 +127,7 @@ static void test_filters(void) {
     csr_write(mcountinhibit, 0);
 }
 
-/* The same for the two fixed counters */
+/* The two fixed counters obey their filters, too. */
 static void test_fixed_counters(void) {
     for (u64 filters = 0; filters < 8; filters++)
         for (u64 mode = MODE_U; mode <= MODE_S; mode++) {

@@ -92,7 +92,7 @@ static void test_registers_survive(void) {
     section("registers survive a handler");
 }
 
-/* The same under fire: long computations must not notice asynchronous handlers. */
+/* Long computations must not notice asynchronous handlers. */
 static void test_computation_is_not_disturbed(void) {
     struct itimerval often = {{0, 500}, {0, 500}}, stop = {{0, 0}, {0, 0}};
     double sums[2] = {0, 0};

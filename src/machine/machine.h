@@ -50,7 +50,7 @@ typedef struct tl_machine {
 // `core` is the engine of all harts. tl_machine_new checks the config. TL_EINVAL: an impossible
 // geometry.
 TL_MUST_CHECK tl_status tl_machine_new(const tl_config *config, const tl_engine_type *core, tl_machine **ret_machine, tl_error *err);
-// The same on a partition: `ram` is its window of the chip's memory, zeroed, and borrowed.
+// tl_machine_new for a partition: `ram` is its window of the chip's memory, zeroed, and borrowed.
 TL_MUST_CHECK tl_status tl_machine_new_in(const tl_config *config, const tl_engine_type *core, uint8_t *ram, tl_machine **ret_machine,
                                           tl_error *err);
 // Gives a machine with a detailed core a second engine, which executes fast and keeps caches, TLBs

@@ -408,7 +408,7 @@ static void test_broken_identity_is_named(void **state) {
     tl_rig_stop(&rig);
 }
 
-// The same accesses on two machines: one moves bytes, the other looks up. Clock and counts agree.
+// Two machines get equal accesses: one moves bytes, the other looks up. Clock and counts agree.
 static void test_a_look_up_takes_the_time_of_its_access_and_moves_no_bytes(void **state) {
     (void)state;
     tl_rig moves, looks;

@@ -148,7 +148,7 @@ static void emit_note(tl_translator *t, uint64_t record) {
     store_value(t, at_base(RCX, 0), record, RDX);
 }
 
-// The same for an indirect jump to rax, which stays.
+// Notes an indirect jump to rax in the log. Keeps rax. Spends rcx and rdx.
 static void emit_note_indirect(tl_translator *t, uint64_t pc) {
     x86 *e = &t->e;
     emit_note(t, tl_branch_record(pc, TL_BRANCH_RECORD_INDIRECT));
