@@ -430,8 +430,11 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
         status = add_metrics(m, arena, err);
     if (status == TL_OK)
         status = make_list(m, arena, err);
-    const tl_smpm_plan of_model = {
-        .config = m->config, .layout = &m->layout, .n_blocks = 2 * plan->n_tenants, .stands_still = true, .host = {.ctx = m, .totals = totals}};
+    const tl_smpm_plan of_model = {.config = m->config,
+                                   .layout = &m->layout,
+                                   .n_blocks = 2 * plan->n_tenants,
+                                   .stands_still = true,
+                                   .host = {.ctx = m, .totals = totals}};
     if (status == TL_OK)
         status = tl_smpm_new(&of_model, arena, &m->model, err);
     if (status == TL_OK)

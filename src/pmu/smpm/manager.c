@@ -122,6 +122,7 @@ static void clear(tl_smpm *m, uint32_t partition) { // CS9
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
         if (!(m->ccus_of[partition] >> ccu & 1))
             continue;
+        tl_smpm_ahead_settle(m, ccu, m->core->now + 1); // records that are on their way become stale
         tl_smpm_ccu_clear(m, ccu);
         raise_min_seq(m, ccu);
         for (uint32_t line = 0; m->ulcs && line < m->layout.ccus[ccu].n_ulcs; line++)
@@ -316,7 +317,8 @@ static uint64_t soonest_fall(const tl_smpm *m, uint32_t partition) {
         return g->n_queued ? m->core->now + m->config.manager_cycles + 1 : TL_SMPM_NEVER;
     if (g->step == TL_SMPM_CS2)
         return (g->at > m->core->now ? g->at : m->core->now) + 1;
-    return !m->gates_at_pause && !m->plan.stands_still && g->step != TL_SMPM_IDLE && tl_smpm_is_enabled(m, partition) ? m->core->now : TL_SMPM_NEVER;
+    return !m->gates_at_pause && !m->plan.stands_still && g->step != TL_SMPM_IDLE && tl_smpm_is_enabled(m, partition) ? m->core->now
+                                                                                                                      : TL_SMPM_NEVER;
 }
 
 // Lower bound: every step from the present one takes manager_cycles at least.

@@ -7,7 +7,7 @@
 #include "pmu/smpm/test_rig.h"
 
 enum { MAX_STANDS = 128 };
-typedef struct stand { // cycles in which a partition stands still
+typedef struct stand {   // cycles in which a partition stands still
     uint64_t begin, end; // end TL_SMPM_NEVER: its switch goes on
 } stand;
 
@@ -294,7 +294,15 @@ static void test_fast_equals_reference(void **state) {
         n_done += check_seed(seed, 40000, &lazy);
     print_message("%llu configurations, %llu of them skip windows, %llu in LITERAL with switches\n", (unsigned long long)n_done,
                   (unsigned long long)lazy.n, (unsigned long long)lazy.n_literal);
-    assert_true(lazy.n > n / 8 && lazy.n_literal > 0);
+    assert_true(first || (lazy.n > n / 8 && lazy.n_literal > 0));
+}
+
+// A software trigger came between the flush of a switch and CS9, which makes its records stale.
+static void test_records_of_a_trigger_within_a_switch_are_stale(void **state) {
+    (void)state;
+    lazy_counts lazy = {0};
+    assert_true(check_seed(5083, 40000, &lazy));
+    assert_int_equal(lazy.n, 1);
 }
 
 //  ---- nobody looks for many periods
@@ -386,5 +394,6 @@ static void test_a_promise_changes_nothing_that_is_seen(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_promise_changes_nothing_that_is_seen),
     cmocka_unit_test(test_fast_equals_reference),
+    cmocka_unit_test(test_records_of_a_trigger_within_a_switch_are_stale),
 };
 TL_TEST_MAIN(tests)
