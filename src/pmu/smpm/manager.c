@@ -122,7 +122,8 @@ static void clear(tl_smpm *m, uint32_t partition) { // CS9
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
         if (!(m->ccus_of[partition] >> ccu & 1))
             continue;
-        tl_smpm_ahead_settle(m, ccu, m->core->now + 1); // records that are on their way become stale
+        // Records that are on their way become stale.
+        tl_smpm_ahead_settle(m, ccu, m->core->now + 1);
         tl_smpm_ccu_clear(m, ccu);
         raise_min_seq(m, ccu);
         for (uint32_t line = 0; m->ulcs && line < m->layout.ccus[ccu].n_ulcs; line++)

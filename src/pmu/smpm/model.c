@@ -503,7 +503,8 @@ static void derive_leaps(tl_smpm *m) {
     m->keep_cycles = 4 * period;
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
         const uint64_t most = tl_lesser(m->ccu_max, m->thr - 1) / m->layout.ccus[ccu].n_ulcs;
-        const bool may_wait = m->is_lazy && !tl_smpm_is_on(m->config.skip_zeros); // zeros take no time then
+        // Zeros would take no time.
+        const bool may_wait = m->is_lazy && !tl_smpm_is_on(m->config.skip_zeros);
         m->unread_cycles[ccu] = may_wait && most > 4 * period ? most - 2 * period : 0;
     }
     m->leaps = m->sends_ahead && m->is_safe && m->is_tdm && !m->plan.observer.commit && 2 * m->calm_cycles < period;

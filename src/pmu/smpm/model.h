@@ -48,8 +48,8 @@ enum { TL_SMPM_LATE_CYCLES = 2 * 65536 };
 typedef struct tl_smpm_host {
     void *ctx;
     // The fast model asks in cycles that tl_smpm_next has named. For a ULC of a shared unit it may
-    // ask for any cycle of a tl_smpm_run, and for TL_SMPM_LATE_CYCLES before. Cycles ascend for each
-    // ULC.
+    // ask for any cycle of a tl_smpm_run, and for TL_SMPM_LATE_CYCLES before. Cycles ascend for
+    // each ULC.
     void (*totals)(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals);
     // The reference asks in every cycle for every enabled ULC.
     void (*inputs)(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_inputs *ret_inputs);
@@ -140,8 +140,8 @@ typedef struct tl_smpm_plan {
     // never_switches promises that nobody calls tl_smpm_switch_to, which then refuses. LITERAL may
     // skip windows, too.
     bool never_switches;
-    // stands_still promises that totals of a partition do not grow from tl_smpm_switch_to to the end
-    // of that switch. The fast model may then ask for them in any cycle of a tl_smpm_run, and
+    // stands_still promises that totals of a partition do not grow from tl_smpm_switch_to to the
+    // end of that switch. The fast model may then ask for them in any cycle of a tl_smpm_run, and
     // LITERAL may skip windows of inputs that are counted high.
     bool stands_still;
     tl_smpm_host host;
@@ -161,7 +161,8 @@ uint64_t tl_smpm_now(const tl_smpm *model);
 void tl_smpm_run(tl_smpm *model, uint64_t until);
 // A cycle c: the fast model reads no total of a partition before c, and no switch ends before c.
 // Call tl_smpm_run(model, c + 1) when the units have reached the beginning of cycle c, and ask
-// again. At least tl_smpm_now. Commands change it. Blocks are read after tl_smpm_run(model, present).
+// again. At least tl_smpm_now. Commands change it. Blocks are read after tl_smpm_run(model,
+// present).
 uint64_t tl_smpm_next(const tl_smpm *model);
 // As tl_smpm_next, of one partition alone: the fast model reads none of its totals before, and no
 // switch of it ends before. Commands for other partitions do not bring it forward.

@@ -91,7 +91,7 @@ typedef struct tl_smpm_collector {
     uint64_t drain_cycle;      // no row before it
     uint64_t drain_end;        // cycle of the last row of a drain that is ahead
     uint64_t reg_at;           // REG pulse on its way
-    uint64_t read_cycle;       // fast: the last swap of a shared CCU at which all its ULCs were read
+    uint64_t read_cycle;       // fast: last swap of a shared CCU that read all its ULCs
     // enabled: lines that were enabled as the enable line fell. seen: lines that have sent their
     // final frame.
     uint64_t enabled, seen;
