@@ -68,6 +68,7 @@ bench:
 	@bench/run.py $(BENCH)
 	@bench/system.py $(filter --quick --record,$(BENCH))
 	@bench/detailed.py $(filter --quick --record,$(BENCH))
+	@bench/tenants.py $(filter --quick --record,$(BENCH))
 
 fuzz:
 	@tools/install-deps build check

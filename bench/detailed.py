@@ -24,6 +24,7 @@ import sys
 import tempfile
 
 import run
+import section
 
 MACHINES = ("ooo", "netburst")
 BARRED = ("bzip2", "lua", "sqlite")
@@ -37,7 +38,6 @@ BAR, GOAL, THREADS_BAR, SAMPLING_BAR, LONG_BAR_S, FLAT_BAR = 2e6, 5e6, 1.5, 0.03
 TRENDS = ("--max-insns", "30M", "--sample", "2000/100k")
 SETTINGS = [[], ["core.rob=48"], ["core.rob=96"], ["core.rob=256"], ["l1d.size=8KiB"], ["l1d.size=16KiB"], ["l1d.size=64KiB"], ["bp.kind=bht"],
             ["bp.kind=gshare", "bp.history_bits=16"]]
-MARKS = run.KEPT[1]
 
 
 class Bench:
@@ -225,7 +225,7 @@ def main():
     text = "\n".join(parts)
     print(text)
     if options.record:
-        run.record_block(os.path.join(run.TOP, "docs", "bench.md"), MARKS, text)
+        section.record("bench/detailed.py", text)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ import sys
 import tempfile
 import time
 
+import section
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
 L1, L2 = (32768, 8, 64), (524288, 8, 64)
@@ -45,7 +47,6 @@ LARGE = {  # programs whose code is large and cold: nothing of it runs long
     "esbuild bundling": ("esbuild", ["{guest}/foreign/project/main.tsx", "--bundle", "--minify", "--format=esm", "--outdir=out"]),
 }
 README_PROGRAMS = ("lua", "bzip2", "sqlite", "minigzip")
-KEPT = [(f"<!-- begin of what bench/{name} writes -->", f"<!-- end of what bench/{name} writes -->") for name in ("system.py", "detailed.py")]
 README_TABLE = ("<!-- begin of what bench/run.py writes -->", "<!-- end of what bench/run.py writes -->")
 
 
@@ -340,22 +341,13 @@ def write(path, text):
     os.replace(path + ".new", path)
 
 
-def record_block(path, marks, new):
-    """Writes what stands between two marks, or adds it at the end."""
-    with open(path, encoding="utf-8") as old:
-        text = old.read()
-    write(path, replace_region(text, marks, new) or f"{text.rstrip()}\n\n{marks[0]}\n{new}\n{marks[1]}\n")
-
-
 def record(path, options, tables, others):
     command = 'make bench BENCH="--quick --record"' if options.quick else "make bench BENCH=--record"
     kept = ""
     if os.path.exists(path):
         with open(path, encoding="utf-8") as old:
-            text = old.read()
-        for first, last in KEPT:
-            if first in text and last in text:
-                kept += "\n" + text[text.index(first):text.index(last) + len(last)] + "\n"
+            kept = section.kept(old.read())
+        kept = f"\n{kept}\n" if kept else ""
     parts = [
         "# How fast it is", "",
         "Written by `bench/run.py --record`; do not edit. To measure your own machine:", "",

@@ -123,7 +123,7 @@ typedef struct tl_chip_monitor_type {
     // The harts of a partition stand still from `cycle` on. vm TL_MONITOR_NONE: they never run
     // again. The switch begins when the units have delivered what is on its way.
     void (*halt)(tl_chip_monitor *monitor, uint32_t partition, uint64_t cycle, uint32_t vm, uint32_t context);
-    // No total is read and no switch ends before the cycle that this returns.
+    // No total of a partition is read and no switch ends before the cycle that this returns.
     uint64_t (*next)(const tl_chip_monitor *monitor);
     // Returns a cycle up to which one partition may run ahead of others. None of its totals is read
     // before, and no switch of it ends before.
@@ -169,7 +169,8 @@ typedef struct tl_chip_monitor_type {
     // Offsets of a client's own registers, and of the page with the audit entries of its system.
     uint64_t (*requests_at)(const tl_chip_monitor *monitor);
     uint64_t (*audit_at)(const tl_chip_monitor *monitor);
-    // Does what happens before `cycle`, which is at most `next`. Reads no total of that cycle.
+    // Does what happens before `cycle`, which is at most `next`. Reads no total of that cycle. All
+    // growth of shared units before it has been told.
     void (*present)(tl_chip_monitor *monitor, uint64_t cycle);
     // Accesses of 1, 2, 4 or 8 bytes, aligned, at an offset in the window. false: refused, with an
     // entry in the audit log. A store may bring next_of the client's partition forward.

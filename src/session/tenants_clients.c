@@ -18,13 +18,8 @@ static void catch_up(tl_tenants *t, uint32_t partition, uint64_t cycle) {
     const uint64_t until = t->until;
     const uint64_t target = tl_lesser(cycle + 1, type->next_of(t->monitor, partition));
     tl_chip_hold(t->chip, partition, target);
-    while (t->failure == TL_OK && !t->must_stop && type->next(t->monitor) < target) {
-        const uint64_t before = type->next(t->monitor);
-        bool is_done = false;
-        t->failure = tl_tenants_run_monitored(t, before, &is_done, &t->why);
-        if (type->next(t->monitor) <= before && !t->has_halted)
-            break; // totals of a partition that is held are due
-    }
+    if (t->failure == TL_OK && !t->must_stop)
+        t->failure = tl_tenants_run_others(t, target, &t->why);
     tl_chip_release(t->chip, partition);
     t->until = until;
     type->present(t->monitor, tl_lesser(target, type->next(t->monitor)));

@@ -300,6 +300,26 @@ static tl_status run_to(tl_tenants *t, uint64_t until, bool *ret_done, tl_error 
     }
 }
 
+tl_status tl_tenants_run_others(tl_tenants *t, uint64_t target, tl_error *err) {
+    for (;;) {
+        const uint64_t bound = tl_lesser(target, t->monitor_type->next(t->monitor));
+        bool is_done;
+        t->until = bound;
+        t->has_halted = false;
+        tl_status status = tl_chip_run(t->chip, bound, &is_done, err);
+        if (status != TL_OK || t->must_stop)
+            return status;
+        if (t->has_halted || t->monitor_type->next(t->monitor) < bound)
+            continue;
+        if (bound == target)
+            return TL_OK;
+        status = reach(t, bound, err);
+        // Totals of a partition that is held may be due.
+        if (status != TL_OK || (t->monitor_type->next(t->monitor) <= bound && !t->has_halted))
+            return status;
+    }
+}
+
 tl_status tl_tenants_run_monitored(tl_tenants *t, uint64_t until, bool *ret_done, tl_error *err) {
     tl_status status = run_to(t, until, ret_done, err);
     if (status != TL_OK || !t->must_stop)

@@ -18,6 +18,9 @@ uint64_t tl_tenants_horizon(void *tenants, uint32_t partition);
 void tl_tenants_moved(void *tenants, uint64_t cycle, uint32_t tag);
 // tl_chip_run, with the monitor.
 TL_MUST_CHECK tl_status tl_tenants_run_monitored(tl_tenants *tenants, uint64_t until, bool *ret_done, tl_error *err);
+// A partition is held. The others and what they share come up to `target`, if totals of the held
+// one are not due before.
+TL_MUST_CHECK tl_status tl_tenants_run_others(tl_tenants *tenants, uint64_t target, tl_error *err);
 // The run stops here: every partition is halted, and the monitor delivers what is on its way. A
 // failure is kept for tl_tenants_read_blocks.
 void tl_tenants_stop_monitored(tl_tenants *tenants);

@@ -34,6 +34,15 @@ static uint32_t turn_of(const tl_smpm *m, uint32_t channel, uint32_t source) {
     return turn;
 }
 
+static uint32_t row_of(const tl_smpm *m, uint32_t ccu, uint32_t at) { return m->sent[m->row_first[ccu] + at]; }
+
+// Channels that get a row. A drain for one partition sends the rows of that partition alone.
+static uint32_t dests_of(const tl_smpm *m, uint32_t ccu, uint32_t at) {
+    const uint32_t scope = m->core->ccus[ccu].drain_scope;
+    const tl_smpm_row_route *route = &m->row_routes[m->row_first[ccu] + row_of(m, ccu, at)];
+    return scope == TL_SMPM_SHARED || tl_smpm_row_is_of(m, route, scope) ? route->dests : 0;
+}
+
 // Cycle of the first dequeue of a lump; 0: the rows do not go to the channel as one lump.
 static uint64_t first_dequeue(const tl_smpm *m, uint32_t ccu, uint32_t channel) {
     const tl_smpm_core *s = m->core;
@@ -54,8 +63,6 @@ static uint64_t first_dequeue(const tl_smpm *m, uint32_t ccu, uint32_t channel) 
         return 0; // it would wait for credit
     return is_device && dequeue + (uint64_t)(n - 1) * n_turns > s->device_at ? 0 : dequeue;
 }
-
-static uint32_t row_of(const tl_smpm *m, uint32_t ccu, uint32_t at) { return m->sent[m->row_first[ccu] + at]; }
 
 static bool is_zero(const uint32_t *lanes) {
     uint32_t any = 0;
@@ -88,20 +95,53 @@ static tl_smpm_record record_of(const tl_smpm *m, uint32_t ccu, uint32_t row, ui
 
 static void put(tl_smpm *m, uint32_t ccu, uint32_t at, uint32_t lumps) {
     uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), row = row_of(m, ccu, at);
-    for (uint32_t left = m->row_routes[m->row_first[ccu] + row].dests & ~lumps; left; left &= left - 1) {
+    for (uint32_t left = dests_of(m, ccu, at) & ~lumps; left; left &= left - 1) {
         uint32_t channel = (uint32_t)__builtin_ctz(left);
         tl_smpm_record record = record_of(m, ccu, row, channel);
         tl_smpm_rcb_put(m, source, channel, &record, m->core->ccus[ccu].drain_cycle + at);
     }
 }
 
+static bool has_room(const tl_smpm *m, uint32_t source, uint32_t channel, uint32_t n_rows) {
+    return m->fifos[channel][source].n + n_rows <= m->fifo_depth[channel][source];
+}
+
+static void begin_ahead(tl_smpm *m, uint32_t ccu) {
+    tl_smpm_collector *c = &m->core->ccus[ccu];
+    c->is_ahead = c->idle_is_sent = true;
+    c->drain_end = m->core->now + m->n_sent[ccu];
+    m->core->ahead_due = tl_lesser(m->core->ahead_due, c->drain_end);
+}
+
+// A drain of shared units for one partition. All rows go to FIFOs, because a channel of a partition
+// takes no lump of them.
+static bool begin_for_one(tl_smpm *m, uint32_t ccu) {
+    const tl_smpm_collector *c = &m->core->ccus[ccu];
+    const uint32_t n_sent = m->n_sent[ccu], source = m->layout.n_partitions;
+    uint32_t n_rows[TL_SMPM_MAX_CHANNELS] = {0};
+    for (uint32_t at = 0; at < n_sent; at++)
+        for (uint32_t left = dests_of(m, ccu, at); left; left &= left - 1)
+            n_rows[__builtin_ctz(left)]++;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+        if (n_rows[channel] && !has_room(m, source, channel, n_rows[channel]))
+            return false;
+    for (uint32_t at = 0; at < n_sent; at++) {
+        put(m, ccu, at, 0);
+        if (c->holds[c->active ^ 1] && dests_of(m, ccu, at) == 0)
+            tl_smpm_ccu_fold_back(m, ccu, row_of(m, ccu, at));
+    }
+    begin_ahead(m, ccu);
+    return true;
+}
+
 bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
     tl_smpm_core *s = m->core;
     tl_smpm_collector *c = &s->ccus[ccu];
     uint32_t partition = m->layout.ccus[ccu].partition, source = tl_smpm_source_of(m, partition), n_sent = m->n_sent[ccu];
-    if (!m->sends_ahead || c->drain_scope != TL_SMPM_SHARED || c->is_lossy[c->active ^ 1u] || m->ccus_of[source] != 1u << ccu ||
-        n_sent == 0)
+    if (!m->sends_ahead || c->is_lossy[c->active ^ 1u] || m->ccus_of[source] != 1u << ccu || n_sent == 0)
         return false;
+    if (c->drain_scope != TL_SMPM_SHARED)
+        return begin_for_one(m, ccu);
     uint64_t dequeues[TL_SMPM_MAX_CHANNELS];
     uint32_t lumps = 0, dests = s->ccu_dests[ccu];
     for (uint32_t left = dests; left; left &= left - 1) {
@@ -111,7 +151,7 @@ bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
         dequeues[channel] = first_dequeue(m, ccu, channel);
         if (dequeues[channel])
             lumps |= 1u << channel;
-        else if (m->fifos[channel][source].n + s->n_rows_to[ccu][channel] > m->fifo_depth[channel][source])
+        else if (!has_room(m, source, channel, s->n_rows_to[ccu][channel]))
             return false;
     }
     for (uint32_t at = 0; c->holds[c->active ^ 1] && at < n_sent; at++)
@@ -127,9 +167,7 @@ bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
         s->channels[channel].min_seq[ccu] = c->seq;
         s->lump_due = tl_lesser(s->lump_due, lump_last(m, channel, fifo));
     }
-    c->is_ahead = c->idle_is_sent = true;
-    c->drain_end = s->now + n_sent;
-    s->ahead_due = tl_lesser(s->ahead_due, c->drain_end);
+    begin_ahead(m, ccu);
     return true;
 }
 
@@ -173,7 +211,7 @@ uint64_t tl_smpm_ahead_unsent(const tl_smpm *m) {
     uint64_t n = 0;
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
         for (uint32_t at = n_gone(m, ccu, m->core->now); m->core->ccus[ccu].is_ahead && at < m->n_sent[ccu]; at++)
-            n += (uint32_t)__builtin_popcount(m->row_routes[m->row_first[ccu] + row_of(m, ccu, at)].dests);
+            n += (uint32_t)__builtin_popcount(dests_of(m, ccu, at));
     return n;
 }
 
@@ -209,7 +247,7 @@ void tl_smpm_ahead_settle(tl_smpm *m, uint32_t ccu, uint64_t cycle) {
             continue;
         }
         for (uint32_t at = n; at < m->n_sent[ccu]; at++)
-            if (m->row_routes[m->row_first[ccu] + row_of(m, ccu, at)].dests >> channel & 1)
+            if (dests_of(m, ccu, at) >> channel & 1)
                 tl_smpm_rcb_take_last(m, source, channel);
     }
     for (uint32_t at = 0; c->holds[c->active ^ 1] && at < n; at++) {

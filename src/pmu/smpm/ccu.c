@@ -95,7 +95,9 @@ void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *val
 
 static void swap(tl_smpm *m, uint32_t ccu, uint32_t scope, bool is_flush) {
     tl_smpm_collector *c = &m->core->ccus[ccu];
-    assert(!m->windows || c->pulse_is_unseen || tl_smpm_fast_has_read(m, ccu));
+    if (m->windows)
+        tl_smpm_fast_swap(m, ccu, scope);
+    assert(!m->windows || c->pulse_is_unseen || scope != TL_SMPM_SHARED || tl_smpm_fast_has_read(m, ccu));
     c->pulse_is_unseen = false;
     tl_smpm_ahead_settle(m, ccu, m->core->now); // the bank that becomes active is clear
     c->active ^= 1;
@@ -115,6 +117,10 @@ static void swap(tl_smpm *m, uint32_t ccu, uint32_t scope, bool is_flush) {
 static bool must_wait(const tl_smpm *m, uint32_t ccu) {
     const uint64_t ext_at = m->core->tbs[tl_smpm_source_of(m, m->layout.ccus[ccu].partition)].ext_at;
     return m->core->ccus[ccu].flush_scope != TL_SMPM_SHARED && ext_at < m->core->now + m->n_sent[ccu] + 2;
+}
+
+static bool waits_for_frames(const tl_smpm_collector *c) {
+    return !c->is_draining && !c->wants_plain && c->wants_switch && !c->line && c->seen != c->enabled;
 }
 
 // One pending bit for each kind, served in this order when no drain runs.
@@ -167,7 +173,16 @@ static void send_empty(tl_smpm *m, uint32_t ccu) {
     }
 }
 
-static void fold_back(tl_smpm *m, tl_smpm_collector *c, uint32_t from, uint32_t to) {
+static void clear_row(tl_smpm *m, uint32_t at) {
+    memset(m->lanes[at], 0, sizeof *m->lanes);
+    m->row_ovf[at] = 0;
+    if (m->lane_tenants)
+        memset(m->lane_tenants[at], 0, sizeof *m->lane_tenants);
+}
+
+void tl_smpm_ccu_fold_back(tl_smpm *m, uint32_t ccu, uint32_t row) {
+    tl_smpm_collector *c = &m->core->ccus[ccu];
+    const uint32_t from = tl_smpm_bank_row(m, ccu, c->active ^ 1u, row), to = tl_smpm_bank_row(m, ccu, c->active, row);
     for (uint32_t lane = 0; lane < TL_SMPM_REC_CTRS; lane++) {
         if (m->lanes[from][lane] == 0)
             continue;
@@ -177,6 +192,7 @@ static void fold_back(tl_smpm *m, tl_smpm_collector *c, uint32_t from, uint32_t 
     }
     m->row_ovf[to] |= m->row_ovf[from];
     c->holds[c->active] |= m->row_ovf[to] != 0;
+    clear_row(m, from);
 }
 
 tl_smpm_record tl_smpm_ccu_record(const tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t at) {
@@ -196,12 +212,11 @@ static bool send_row(tl_smpm *m, uint32_t ccu, uint32_t row) {
     uint32_t idle = c->active ^ 1u, at = tl_smpm_bank_row(m, ccu, idle, row);
     uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition);
     const tl_smpm_row_route *route = &m->row_routes[m->row_first[ccu] + row];
-    uint32_t dests = route->dests;
-    if (c->drain_scope != TL_SMPM_SHARED &&
-        !(route->target == TL_SMPM_TO_FIXED && route->channel == m->layout.partitions[c->drain_scope].channel)) {
-        fold_back(m, c, at, tl_smpm_bank_row(m, ccu, c->active, row));
+    const uint32_t dests = route->dests;
+    if (c->drain_scope != TL_SMPM_SHARED && !tl_smpm_row_is_of(m, route, c->drain_scope)) {
+        tl_smpm_ccu_fold_back(m, ccu, row);
         c->is_lossy[c->active] |= c->is_lossy[idle];
-        dests = 0;
+        return true;
     }
     if (!tl_smpm_rcb_has_credit(m, source, dests))
         return false;
@@ -214,10 +229,7 @@ static bool send_row(tl_smpm *m, uint32_t ccu, uint32_t row) {
             copy.header |= TL_SMPM_REC_FINAL;
         tl_smpm_rcb_send(m, source, channel, &copy, m->lane_tenants ? m->lane_tenants[at] : NULL);
     }
-    memset(m->lanes[at], 0, sizeof *m->lanes);
-    m->row_ovf[at] = 0;
-    if (m->lane_tenants)
-        memset(m->lane_tenants[at], 0, sizeof *m->lane_tenants);
+    clear_row(m, at);
     return true;
 }
 
@@ -249,6 +261,7 @@ void tl_smpm_ccu_step(tl_smpm *m, uint32_t ccu) {
         serve(m, ccu);
     if (c->is_draining && !c->is_ahead)
         drain(m, ccu);
-    if (!tl_smpm_ccu_is_busy(c) || c->is_ahead) // tl_smpm_ahead_end wakes it
+    // tl_smpm_ahead_end or the last final frame wakes it.
+    if (!tl_smpm_ccu_is_busy(c) || c->is_ahead || waits_for_frames(c))
         m->core->draining &= ~(1u << ccu);
 }

@@ -127,12 +127,21 @@ static void hear_until(tl_chip_monitor *m, uint32_t ulc, uint64_t cycle) {
         hear(m, ulc, a->n_heard[ulc]++);
 }
 
+// The oldest burst leaves the ring, so the model must not ask for a cycle before it any more.
+static void forget_oldest(tl_chip_monitor *m, uint64_t cycle) {
+    arrivals *a = &m->arrivals;
+    if (a->cycles[a->n % a->room] + a->room > tl_smpm_now(m->model))
+        tl_smpm_run(m->model, cycle);
+    for (uint32_t ulc = 0; ulc < m->layout.n_ulcs; ulc++)
+        if (is_shared(m, ulc) && a->n_heard[ulc] <= a->n - a->room)
+            hear(m, ulc, a->n_heard[ulc]++);
+}
+
 static void moved(tl_chip_monitor *m, uint64_t cycle, uint32_t tag) {
     arrivals *a = &m->arrivals;
     const uint64_t *totals = m->plan.host.shared(m->plan.host.ctx, TL_MONITOR_NONE), at = a->n % a->room;
-    for (uint32_t ulc = 0; a->n >= a->room && ulc < m->layout.n_ulcs; ulc++)
-        if (is_shared(m, ulc) && a->n_heard[ulc] <= a->n - a->room)
-            hear(m, ulc, a->n_heard[ulc]++);
+    if (a->n >= a->room)
+        forget_oldest(m, cycle);
     a->cycles[at] = cycle;
     a->tags[at] = tag;
     for (uint32_t i = 0; i < a->n_cells; i++) {
@@ -437,6 +446,7 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
                                    .layout = &m->layout,
                                    .n_blocks = 2 * plan->n_tenants,
                                    .flush_cycles = tl_smpm_is_on(m->config.vm_switch_flush) ? plan->flush_cycles : 0,
+                                   .stands_still = true,
                                    .host = {.ctx = m, .totals = totals}};
     if (status == TL_OK)
         status = tl_smpm_new(&of_model, arena, &m->model, err);

@@ -7,8 +7,10 @@
 // overflow, zero frames, faults) every snapshot is read.
 //
 // Commits add up likewise. While nobody looks at blocks, no total is read for a periodic trigger,
-// and the next read covers it. Shared units are then read late: a switch asks for a snapshot that
-// was taken before the switch began.
+// and the next read covers it.
+//
+// A host tells past totals of shared units. Their ULCs are therefore read at the swap itself, and a
+// flush for one partition reads its ULCs alone, because the rows of others stay where they are.
 #include <assert.h>
 
 #include "pmu/smpm/state.h"
@@ -28,15 +30,10 @@ static uint64_t snap_after(const tl_smpm *m, const tl_smpm_window *w, uint64_t c
     return snap < w->end_snaps ? snap : TL_SMPM_NEVER;
 }
 
-// Next snapshot to read for a swap that comes at `point` or a drain of rows later.
-static uint64_t read_for(const tl_smpm *m, const tl_smpm_window *w, uint64_t point, bool may_wait) {
-    uint64_t snap = point < frame_cycles(m) ? TL_SMPM_NEVER : snap_before(m, w, point - frame_cycles(m) + 1);
-    if (snap != TL_SMPM_NEVER && snap > w->visited)
-        return snap;
-    if (!may_wait)
-        return TL_SMPM_NEVER;
-    snap = snap_after(m, w, snap == TL_SMPM_NEVER ? w->visited : snap);
-    return snap > w->visited ? snap : TL_SMPM_NEVER;
+// Next snapshot to read for a swap that comes at `point`.
+static uint64_t read_for(const tl_smpm *m, const tl_smpm_window *w, uint64_t point) {
+    const uint64_t snap = point < frame_cycles(m) ? TL_SMPM_NEVER : snap_before(m, w, point - frame_cycles(m) + 1);
+    return snap != TL_SMPM_NEVER && snap > w->visited ? snap : TL_SMPM_NEVER;
 }
 
 // Triggers before it are unseen.
@@ -50,62 +47,39 @@ bool tl_smpm_pulse_is_unseen(const tl_smpm *m, uint32_t source) {
     return has_room && ext_at < seen_from(m) && !(source == m->layout.n_partitions && tl_smpm_is_switching(m));
 }
 
+static bool is_shared(const tl_smpm *m, uint32_t ccu) { return m->layout.ccus[ccu].partition == TL_SMPM_SHARED; }
+
 static bool reads_all(const tl_smpm *m, uint32_t ccu) {
     const tl_smpm_collector *c = &m->core->ccus[ccu];
-    uint32_t partition = m->layout.ccus[ccu].partition;
-    const bool visits_all = m->visits_all >> ccu & 1 && !tl_smpm_pulse_is_unseen(m, tl_smpm_source_of(m, partition));
-    return !m->is_lazy || visits_all || c->reg_at != TL_SMPM_NEVER ||
-           (c->is_draining && (c->wants_plain || (c->wants_flush && c->flush_scope == TL_SMPM_SHARED))) ||
+    const uint32_t partition = m->layout.ccus[ccu].partition;
+    return !m->is_lazy || c->reg_at != TL_SMPM_NEVER || (c->is_draining && (c->wants_plain || c->wants_flush)) ||
            (partition != TL_SMPM_SHARED && m->core->managers[partition].step == TL_SMPM_SNAPSHOT);
 }
 
 // The next pulse of a source for which a ULC is read.
-static uint64_t pulse_to_read(const tl_smpm *m, uint32_t ccu, const tl_smpm_window *w) {
-    const uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition);
-    const uint64_t ext_at = m->core->tbs[source].ext_at, period = m->config.tb_period, limit = w->visited + m->unread_cycles[ccu];
-    if (ext_at == TL_SMPM_NEVER || !tl_smpm_pulse_is_unseen(m, source) || limit <= ext_at)
+static uint64_t pulse_to_read(const tl_smpm *m, uint32_t ccu, const tl_smpm_window *w, bool is_unseen) {
+    const uint64_t ext_at = m->core->tbs[tl_smpm_source_of(m, m->layout.ccus[ccu].partition)].ext_at;
+    const uint64_t period = m->config.tb_period, limit = w->visited + m->unread_cycles[ccu];
+    if (ext_at == TL_SMPM_NEVER || !is_unseen || limit <= ext_at)
         return ext_at;
     const uint64_t n_unseen = (seen_from(m) - ext_at - 1) / period + 1;
     return ext_at + tl_lesser(n_unseen, (limit - ext_at) / period) * period;
 }
 
-// Slots of a partition follow one another in a round of all partitions.
-static uint64_t slot_from(const tl_smpm *m, uint32_t partition, uint64_t cycle) {
-    const uint64_t slot = m->config.shared_slot, round = slot * m->layout.n_partitions, first = slot * partition;
-    return cycle <= first ? first : first + (cycle - first + round - 1) / round * round;
+static bool next_is_unseen(const tl_smpm *m, uint32_t ccu) {
+    return tl_smpm_pulse_is_unseen(m, tl_smpm_source_of(m, m->layout.ccus[ccu].partition));
 }
 
-// Next snapshot of a shared ULC for the flushes that switches ask for: in their next slot, or in
-// the one after it.
-static uint64_t read_for_flushes(const tl_smpm *m, const tl_smpm_window *w, uint64_t first) {
-    uint64_t next = TL_SMPM_NEVER;
-    for (uint32_t p = 0; p < m->layout.n_partitions; p++) {
-        if (!tl_smpm_needs_service(m, p))
-            continue;
-        for (uint64_t slot = slot_from(m, p, m->core->now), i = 0; i < 2; i++, slot = slot_from(m, p, slot + 1)) {
-            const uint64_t snap = slot == 0 ? TL_SMPM_NEVER : read_for(m, w, slot, true);
-            next = snap < first ? next : tl_lesser(next, snap);
-        }
-    }
-    return next;
-}
-
-// The cycle may be over for a shared ULC.
 static uint64_t next_snap(const tl_smpm *m, uint32_t ccu, const tl_smpm_window *w) {
     // The first cycle that can still be read.
-    uint64_t first = m->core->front > m->core->now ? m->core->front : m->core->now;
-    const bool is_shared = m->layout.ccus[ccu].partition == TL_SMPM_SHARED;
+    const uint64_t first = m->core->front > m->core->now ? m->core->front : m->core->now;
+    if (is_shared(m, ccu) && m->is_lazy)
+        return TL_SMPM_NEVER;
     const uint64_t each = reads_all(m, ccu) ? snap_after(m, w, w->visited + 1 > first ? w->visited : first - 1) : TL_SMPM_NEVER;
-    if (each != TL_SMPM_NEVER && !is_shared)
+    if (each != TL_SMPM_NEVER)
         return each;
-    if (is_shared)
-        first = first > m->late_cycles ? first - m->late_cycles : 0;
-    const uint64_t pulse = pulse_to_read(m, ccu, w);
-    uint64_t next = pulse == TL_SMPM_NEVER ? TL_SMPM_NEVER : read_for(m, w, pulse, is_shared);
-    next = next < first ? TL_SMPM_NEVER : next;
-    if (is_shared && m->is_lazy && m->is_safe)
-        next = tl_lesser(next, read_for_flushes(m, w, first));
-    return tl_lesser(each, next);
+    const uint64_t pulse = pulse_to_read(m, ccu, w, next_is_unseen(m, ccu)), next = pulse == TL_SMPM_NEVER ? pulse : read_for(m, w, pulse);
+    return next < first ? TL_SMPM_NEVER : next;
 }
 
 static void read(tl_smpm *m, uint32_t ulc, uint64_t cycle);
@@ -178,6 +152,28 @@ void tl_smpm_fast_line(tl_smpm *m, uint32_t ccu, uint64_t cycle) {
     m->core->fast_due = 0;
 }
 
+// A flush for one partition sends the rows of its ULCs alone.
+static bool is_sent(const tl_smpm *m, uint32_t ulc, uint32_t scope) {
+    const tl_smpm_route *route = &m->routes[ulc];
+    return scope == TL_SMPM_SHARED || (route->target == TL_SMPM_TO_FIXED && route->channel == m->layout.partitions[scope].channel);
+}
+
+void tl_smpm_fast_swap(tl_smpm *m, uint32_t ccu, uint32_t scope) {
+    tl_smpm_collector *c = &m->core->ccus[ccu];
+    const uint64_t now = m->core->now;
+    const bool may_wait = c->pulse_is_unseen && now + m->config.tb_period <= c->read_cycle + m->unread_cycles[ccu];
+    if (!m->is_lazy || !is_shared(m, ccu) || may_wait)
+        return;
+    for (uint32_t line = 0; line < m->layout.ccus[ccu].n_ulcs; line++) {
+        const uint32_t ulc = m->layout.ccus[ccu].ulcs[line];
+        const tl_smpm_window *w = &m->windows[ulc];
+        const uint64_t snap = w->is_enabled && !w->is_rising && is_sent(m, ulc, scope) ? read_for(m, w, now) : TL_SMPM_NEVER;
+        if (snap != TL_SMPM_NEVER)
+            read(m, ulc, snap);
+    }
+    c->read_cycle = scope == TL_SMPM_SHARED ? now : c->read_cycle;
+}
+
 bool tl_smpm_fast_has_read(const tl_smpm *m, uint32_t ccu) {
     for (uint32_t line = 0; line < m->layout.ccus[ccu].n_ulcs; line++) {
         const tl_smpm_window *w = &m->windows[m->layout.ccus[ccu].ulcs[line]];
@@ -235,7 +231,7 @@ static void close_frame(tl_smpm *m, uint32_t ulc, const tl_smpm_totals *totals) 
     m->read_at[ulc] = TL_SMPM_NEVER;
 }
 
-// `cycle`: the present one, or for a shared ULC one that is over.
+// `cycle`: the present one, or for a shared ULC also one that is over.
 static void read(tl_smpm *m, uint32_t ulc, uint64_t cycle) {
     tl_smpm_window *w = &m->windows[ulc];
     const tl_smpm_ulc *place = &m->layout.ulcs[ulc];
@@ -305,10 +301,11 @@ uint64_t tl_smpm_fast_next_read(const tl_smpm *m, uint32_t ccu) {
     uint64_t next = TL_SMPM_NEVER;
     const tl_smpm_ccu *its = &m->layout.ccus[ccu];
     const bool has_pulses = m->core->tbs[tl_smpm_source_of(m, its->partition)].ext_at != TL_SMPM_NEVER;
+    const bool is_unseen = has_pulses && next_is_unseen(m, ccu);
     for (uint32_t line = 0; line < its->n_ulcs; line++) {
         next = tl_lesser(next, m->read_at[its->ulcs[line]]);
         if (has_pulses) // a pulse makes plans for the next one
-            next = tl_lesser(next, pulse_to_read(m, ccu, &m->windows[its->ulcs[line]]) + 1);
+            next = tl_lesser(next, pulse_to_read(m, ccu, &m->windows[its->ulcs[line]], is_unseen) + 1);
     }
     return next;
 }

@@ -49,6 +49,8 @@ static uint64_t unseen_to(const tl_smpm *m, uint64_t until) {
     for (uint32_t source = 0; source < m->n_sources; source++)
         if (s->tbs[source].ext_at != TL_SMPM_NEVER && !tl_smpm_pulse_is_unseen(m, source))
             to = 0;
+    for (uint32_t left = m->ccus_of[m->layout.n_partitions]; left; left &= left - 1)
+        to = tl_lesser(to, s->ccus[__builtin_ctz(left)].read_cycle + m->unread_cycles[__builtin_ctz(left)]);
     return tl_lesser(to, tl_smpm_fast_next(m));
 }
 
@@ -98,9 +100,11 @@ static void pass_drains(tl_smpm *m, uint32_t ccu, uint64_t n) {
 
 void tl_smpm_leap(tl_smpm *m, uint64_t until) {
     tl_smpm_core *s = m->core;
+    if (until - s->now < m->config.tb_period || !rests(m))
+        return;
     const uint64_t period = m->config.tb_period, to = unseen_to(m, until), calm = calm_from(m);
     const uint64_t from = calm > s->now ? calm : s->now;
-    if (to <= from || to - from < period || !rests(m))
+    if (to <= from || to - from < period)
         return;
     uint64_t next = s->device_at;
     for (uint32_t source = 0; source < m->n_sources; source++)

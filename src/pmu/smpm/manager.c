@@ -124,6 +124,8 @@ static void clear(tl_smpm *m, uint32_t partition) { // CS9
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
         if (!(m->ccus_of[partition] >> ccu & 1))
             continue;
+        // Records that are on their way become stale.
+        tl_smpm_ahead_settle(m, ccu, m->core->now + 1);
         tl_smpm_ccu_clear(m, ccu);
         raise_min_seq(m, ccu);
         for (uint32_t line = 0; m->ulcs && line < m->layout.ccus[ccu].n_ulcs; line++)
@@ -209,9 +211,6 @@ static void begin(tl_smpm *m, uint32_t partition, tl_smpm_target_pair incoming, 
     g->step = TL_SMPM_CS2;
     g->substep = ISSUES;
     g->at = at;
-    for (uint32_t ccu = 0; m->windows && ccu < m->layout.n_ccus; ccu++)
-        if (m->layout.ccus[ccu].partition == TL_SMPM_SHARED)
-            tl_smpm_fast_plan(m, ccu);
 }
 
 static void end(tl_smpm *m, uint32_t partition) { // of a switch or a snapshot
@@ -297,11 +296,6 @@ bool tl_smpm_is_switching(const tl_smpm *m) {
     return false;
 }
 
-bool tl_smpm_needs_service(const tl_smpm *m, uint32_t partition) {
-    const uint32_t step = m->core->managers[partition].step;
-    return m->core->service.wanted >> partition & 1 || (step >= TL_SMPM_CS2 && step <= 5) || step == TL_SMPM_CS5B;
-}
-
 uint64_t tl_smpm_manager_next(const tl_smpm *m, uint32_t partition) {
     const tl_smpm_manager *g = &m->core->managers[partition];
     if (g->step == TL_SMPM_IDLE)
@@ -331,7 +325,8 @@ static uint64_t soonest_fall(const tl_smpm *m, uint32_t partition) {
         return g->n_queued ? m->core->now + m->config.manager_cycles + 1 : TL_SMPM_NEVER;
     if (g->step == TL_SMPM_CS2)
         return (g->at > m->core->now ? g->at : m->core->now) + 1;
-    return !m->gates_at_pause && g->step != TL_SMPM_IDLE && tl_smpm_is_enabled(m, partition) ? m->core->now : TL_SMPM_NEVER;
+    return !m->gates_at_pause && !m->plan.stands_still && g->step != TL_SMPM_IDLE && tl_smpm_is_enabled(m, partition) ? m->core->now
+                                                                                                                      : TL_SMPM_NEVER;
 }
 
 // Lower bound: every step from the present one takes manager_cycles at least.

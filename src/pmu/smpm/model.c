@@ -465,6 +465,21 @@ static void derive_live(tl_smpm *m) {
             m->live[n++] = (uint16_t)tl_smpm_residue_index(&m->config, m->layout.n_types, type, input);
 }
 
+static bool counts_low(const tl_smpm *m) {
+    bool any = false;
+    for (uint32_t type = 0; type < m->layout.n_types; type++)
+        for (uint32_t i = 0; i < m->config.ulc_ctrs; i++)
+            any |= m->layout.types[type].ctrs[i].counts_low;
+    return any;
+}
+
+// The last window before a switch is no longer than others. Without gate_at_pause it lasts until a
+// drain is over, but nothing counts in its end if the partition stands still.
+static bool ends_windows(const tl_smpm *m) {
+    const tl_smpm_plan *plan = &m->plan;
+    return plan->never_switches || (m->gates_at_pause && m->is_safe && m->is_tdm) || (plan->stands_still && !counts_low(m));
+}
+
 // When the fast model may leave out windows: no value depends on how a window is cut, and every
 // drain is over before the next pulse.
 static void derive_laziness(tl_smpm *m) {
@@ -476,8 +491,7 @@ static void derive_laziness(tl_smpm *m) {
     uint64_t drain = n_rows * (m->n_sources + 1) * 2 + busy + 2 * m->lead_cycles;
     bool is_far = m->thr == UINT64_MAX || m->thr > fanin * (2 * (uint64_t)m->config.tb_period + 4 * (uint64_t)m->lead_cycles);
     m->is_lazy = !plan->is_reference && !plan->observer.frame && !plan->test.fault && !tl_smpm_is_on(m->config.zero_frames) && is_far &&
-                 m->config.ulc_period <= m->ulc_max && (plan->never_switches || (m->gates_at_pause && m->is_safe && m->is_tdm)) &&
-                 m->config.tb_period > 2 * drain;
+                 m->config.ulc_period <= m->ulc_max && ends_windows(m) && m->config.tb_period > 2 * drain;
     m->sends_ahead = m->is_lazy && !plan->observer.record;
 }
 
@@ -487,20 +501,13 @@ static void derive_leaps(tl_smpm *m) {
     const uint64_t period = m->config.tb_period;
     m->calm_cycles = 2 * bounds.drain_max + bounds.commit_vm + bounds.commit_0;
     m->keep_cycles = 4 * period;
-    m->late_cycles = 2 * m->lead_cycles;
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++) {
         const uint64_t most = tl_lesser(m->ccu_max, m->thr - 1) / m->layout.ccus[ccu].n_ulcs;
-        m->unread_cycles[ccu] = m->is_lazy && most > 4 * period ? most - 2 * period : 0;
+        // Zeros would take no time.
+        const bool may_wait = m->is_lazy && !tl_smpm_is_on(m->config.skip_zeros);
+        m->unread_cycles[ccu] = may_wait && most > 4 * period ? most - 2 * period : 0;
     }
     m->leaps = m->sends_ahead && m->is_safe && m->is_tdm && !m->plan.observer.commit && 2 * m->calm_cycles < period;
-}
-
-// A swap of a shared CCU may wait for a periodic pulse and its drain. Within a window, one more
-// snapshot covers the wait.
-static void derive_visits(tl_smpm *m) {
-    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
-        if (m->layout.ccus[ccu].partition == TL_SMPM_SHARED && 2 * m->n_sent[ccu] + 16 > m->config.ulc_period)
-            m->visits_all |= 1u << ccu;
 }
 
 // base NULL: only counts.
@@ -625,7 +632,6 @@ tl_status tl_smpm_new(const tl_smpm_plan *plan, tl_arena *arena, tl_smpm **ret_m
     place_state(m, m->state);
     derive_rows(m);
     derive_live(m);
-    derive_visits(m);
     derive_leaps(m);
     reset(m);
     *ret_model = m;
@@ -700,30 +706,88 @@ static void step(tl_smpm *m) {
         s->due = tl_smpm_tb_next(m);
 }
 
-static uint64_t next_event(tl_smpm *m) { // not before now
+// Of everything but channels.
+static uint64_t next_other(tl_smpm *m) {
     tl_smpm_core *s = m->core;
     if (s->fast_due < s->now)
         s->fast_due = tl_smpm_fast_next(m);
     if (s->due < s->now)
         s->due = tl_smpm_tb_next(m);
     uint64_t next = tl_lesser(tl_lesser(tl_lesser(s->fast_due, s->due), s->device_at), tl_lesser(s->ahead_due, s->lump_due));
-    for (uint32_t channel = 0; channel < m->n_channels; channel++)
-        next = tl_lesser(next, tl_smpm_channel_next(m, channel));
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
         next = s->managers[partition].step == TL_SMPM_IDLE ? next : tl_lesser(next, tl_smpm_manager_next(m, partition));
-    return next > s->now ? next : s->now;
+    return next;
+}
+
+static bool any_is_busy(const tl_smpm *m) {
+    bool any = false;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+        any |= m->core->channels[channel].is_committing || m->core->channels[channel].has_fixed;
+    return any;
+}
+
+// As step, of a cycle in which nothing happens outside of channels. A channel keeps the cycle of
+// its next event until something moves it. Under round robin, busy channels move one another.
+static void step_channels(tl_smpm *m, uint64_t *channel_at) {
+    tl_smpm_core *s = m->core;
+    const bool moves_all = !m->is_tdm && any_is_busy(m);
+    if (!m->is_tdm)
+        tl_smpm_arbiter_run(m, s->now);
+    for (uint32_t channel = 0; channel < m->n_channels; channel++) {
+        if (channel_at[channel] != s->now)
+            continue;
+        tl_smpm_channel_step(m, channel);
+        if (m->is_tdm && (s->channels[channel].is_committing || s->channels[channel].has_fixed) && s->channels[channel].busy_end == s->now)
+            tl_smpm_arbiter_catch_up(m, channel, s->now + 1);
+        channel_at[channel] = 0;
+    }
+    if (!m->is_tdm)
+        tl_smpm_arbiter_run(m, s->now + 1);
+    // Polls see what channels did. Managers and services that act set `due`.
+    for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
+        if (s->managers[partition].step != TL_SMPM_IDLE)
+            tl_smpm_manager_step(m, partition);
+    s->front = ++s->now;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+        if (channel_at[channel] == 0 || s->due == 0 || moves_all)
+            channel_at[channel] = tl_smpm_channel_next(m, channel);
+    if (s->due < s->now)
+        s->due = tl_smpm_tb_next(m);
+}
+
+static uint64_t next_of_channels(const tl_smpm *m, const uint64_t *channel_at) {
+    uint64_t next = TL_SMPM_NEVER;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+        next = tl_lesser(next, channel_at[channel]);
+    return next;
+}
+
+// Moves the clock to the next event, or to `until`. true: something happens in the present cycle.
+static bool skip(tl_smpm *m, uint64_t until) {
+    tl_smpm_core *s = m->core;
+    const bool may_split = tl_smpm_batches(m);
+    uint64_t channel_at[TL_SMPM_MAX_CHANNELS];
+    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+        channel_at[channel] = tl_smpm_channel_next(m, channel);
+    for (;;) {
+        const uint64_t of_channels = next_of_channels(m, channel_at);
+        if (m->leaps && of_channels == TL_SMPM_NEVER)
+            tl_smpm_leap(m, until);
+        const uint64_t other = tl_lesser(until, next_other(m)), next = tl_lesser(other, of_channels);
+        s->now = next > s->now ? next : s->now;
+        if (s->now >= until || !may_split || of_channels != s->now || other <= s->now)
+            return s->now < until;
+        step_channels(m, channel_at);
+        if (s->draining)
+            return s->now < until;
+    }
 }
 
 void tl_smpm_run(tl_smpm *m, uint64_t until) {
     tl_smpm_core *s = m->core;
     while (s->now < until) {
-        if (m->leaps && s->draining == 0)
-            tl_smpm_leap(m, until);
-        if (m->windows && s->draining == 0) {
-            s->now = tl_lesser(until, next_event(m));
-            if (s->now == until)
-                break;
-        }
+        if (m->windows && s->draining == 0 && !skip(m, until))
+            break;
         step(m);
     }
     if (tl_smpm_batches(m) && !m->is_tdm)
@@ -739,7 +803,8 @@ uint64_t tl_smpm_next(const tl_smpm *m) {
         return m->core->now;
     uint64_t next = TL_SMPM_NEVER;
     for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
-        next = tl_lesser(next, tl_smpm_fast_next_read(m, ccu));
+        if (m->layout.ccus[ccu].partition != TL_SMPM_SHARED)
+            next = tl_lesser(next, tl_smpm_fast_next_read(m, ccu));
     for (uint32_t partition = 0; partition < m->layout.n_partitions; partition++)
         next = tl_lesser(next, tl_smpm_manager_soonest(m, partition));
     return next > m->core->now ? next : m->core->now;

@@ -41,13 +41,15 @@ typedef struct tl_smpm_totals {
     uint64_t nonzero[TL_SMPM_MAX_MULTI]; // cycles in which multi-bit input i was not 0
 } tl_smpm_totals;
 
-// Longest wait of a question for a past cycle: two windows and their frames.
-enum { TL_SMPM_LATE_CYCLES = 4 * 65536 };
+// Oldest cycle of a question about a shared unit, before the beginning of a run: a window and its
+// frame, each of which has fewer than 65536 cycles.
+enum { TL_SMPM_LATE_CYCLES = 2 * 65536 };
 
 typedef struct tl_smpm_host {
     void *ctx;
     // The fast model asks in cycles that tl_smpm_next has named. For a ULC of a shared unit it may
-    // ask up to TL_SMPM_LATE_CYCLES later. Cycles ascend for each ULC.
+    // ask for any cycle of a tl_smpm_run, and for TL_SMPM_LATE_CYCLES before. Cycles ascend for
+    // each ULC.
     void (*totals)(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_totals *ret_totals);
     // The reference asks in every cycle for every enabled ULC.
     void (*inputs)(void *ctx, uint32_t ulc, uint64_t cycle, tl_smpm_inputs *ret_inputs);
@@ -139,6 +141,10 @@ typedef struct tl_smpm_plan {
     // never_switches promises that nobody calls tl_smpm_switch_to, which then refuses. LITERAL may
     // skip windows, too.
     bool never_switches;
+    // stands_still promises that totals of a partition do not grow from tl_smpm_switch_to to the
+    // end of that switch. The fast model may then ask for them in any cycle of a tl_smpm_run, and
+    // LITERAL may skip windows of inputs that are counted high.
+    bool stands_still;
     tl_smpm_host host;
     tl_smpm_observer observer;
     tl_smpm_test test; // all zero outside tests
@@ -154,9 +160,10 @@ void *tl_smpm_state(tl_smpm *model, size_t *ret_n_bytes);
 uint64_t tl_smpm_now(const tl_smpm *model);
 // Simulates every cycle before `until`; a smaller `until` than now is harmless.
 void tl_smpm_run(tl_smpm *model, uint64_t until);
-// A cycle c: the fast model reads no total before c, and no switch ends before c. Call
-// tl_smpm_run(model, c + 1) when the units have reached the beginning of cycle c, and ask again.
-// At least tl_smpm_now. Commands change it. Blocks are read after tl_smpm_run(model, present).
+// A cycle c: the fast model reads no total of a partition before c, and no switch ends before c.
+// Call tl_smpm_run(model, c + 1) when the units have reached the beginning of cycle c, and ask
+// again. At least tl_smpm_now. Commands change it. Blocks are read after tl_smpm_run(model,
+// present).
 uint64_t tl_smpm_next(const tl_smpm *model);
 // As tl_smpm_next, of one partition alone: the fast model reads none of its totals before, and no
 // switch of it ends before. Commands for other partitions do not bring it forward.

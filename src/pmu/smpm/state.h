@@ -93,6 +93,7 @@ typedef struct tl_smpm_collector {
     uint64_t drain_cycle;      // no row before it
     uint64_t drain_end;        // cycle of the last row of a drain that is ahead
     uint64_t reg_at;           // REG pulse on its way
+    uint64_t read_cycle;       // fast: last swap of a shared CCU that read all its ULCs
     // enabled: lines that were enabled as the enable line fell. seen: lines that have sent their
     // final frame.
     uint64_t enabled, seen;
@@ -223,7 +224,6 @@ struct tl_smpm {
     uint32_t n_data, n_final_data; // data cycles of frames
     uint32_t lead_cycles;          // from a request to the pulse of a plain trigger
     uint64_t ulc_max, ccu_max, thr;
-    uint64_t late_cycles; // fast: a shared ULC may be read so late
     uint64_t keep_cycles; // fast: triggers so long before a look are read
     // calm_cycles: a trigger, or a commit of the device, has no effect so long after it.
     // unread_cycles: counters of the CCU hold what comes in so long; 0: of a period. Both fast.
@@ -233,7 +233,6 @@ struct tl_smpm {
     uint64_t fed[TL_SMPM_MAX_TYPES]; // bit i: counter i of the unit type counts something
     bool sends_ahead;                // fast: drains are computed at their swap
     bool leaps;                      // fast: whole periods may pass at once
-    uint32_t visits_all;             // CCUs of which every window is visited nevertheless
     uint32_t source_of_partition[TL_SMPM_MAX_PARTITIONS + 1];
     uint32_t ccus_of[TL_SMPM_MAX_PARTITIONS + 1]; // of a source
     uint32_t all_ccus;
@@ -299,6 +298,10 @@ static inline uint32_t tl_smpm_bank_row(const tl_smpm *m, uint32_t ccu, uint32_t
 static inline uint32_t tl_smpm_source_of(const tl_smpm *m, uint32_t partition) {
     return partition == TL_SMPM_SHARED ? m->layout.n_partitions : partition;
 }
+// A drain for one partition sends the row.
+static inline bool tl_smpm_row_is_of(const tl_smpm *m, const tl_smpm_row_route *route, uint32_t partition) {
+    return route->target == TL_SMPM_TO_FIXED && route->channel == m->layout.partitions[partition].channel;
+}
 // Metric of lane 0.
 static inline uint32_t tl_smpm_row_index(const tl_smpm *m, const tl_smpm_row *row) {
     return row->is_residue ? tl_smpm_residue_index(&m->config, m->layout.n_types, row->type, row->first)
@@ -326,6 +329,8 @@ void tl_smpm_ccu_add(tl_smpm *m, const tl_smpm_frame *frame, const uint32_t *val
 void tl_smpm_ccu_line_set(tl_smpm *m, uint32_t ccu, bool line);
 void tl_smpm_ccu_clear(tl_smpm *m, uint32_t ccu); // both banks
 void tl_smpm_ccu_step(tl_smpm *m, uint32_t ccu);
+// A row of the idle bank returns to the active one.
+void tl_smpm_ccu_fold_back(tl_smpm *m, uint32_t ccu, uint32_t row);
 // Returns a record of the drain. `at` is the row of the idle bank.
 tl_smpm_record tl_smpm_ccu_record(const tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t at);
 static inline bool tl_smpm_ccu_is_busy(const tl_smpm_collector *c) {
@@ -401,8 +406,6 @@ uint64_t tl_smpm_lump_behind(const tl_smpm *m, uint32_t channel, uint32_t source
 void tl_smpm_manager_step(tl_smpm *m, uint32_t partition);
 // A switch is under way somewhere.
 bool tl_smpm_is_switching(const tl_smpm *m);
-// Its shared flush is to come.
-bool tl_smpm_needs_service(const tl_smpm *m, uint32_t partition);
 // Returns the next cycle in which it does something.
 uint64_t tl_smpm_manager_next(const tl_smpm *m, uint32_t partition);
 uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition); // no switch ends before
@@ -412,6 +415,8 @@ uint64_t tl_smpm_manager_soonest(const tl_smpm *m, uint32_t partition); // no sw
 void tl_smpm_fast_line(tl_smpm *m, uint32_t ccu, uint64_t cycle);
 // Called when pulses have moved or a request has come.
 void tl_smpm_fast_plan(tl_smpm *m, uint32_t ccu);
+// Called before a swap. Reads ULCs of a shared CCU whose rows the drain sends.
+void tl_smpm_fast_swap(tl_smpm *m, uint32_t ccu, uint32_t scope);
 // Whether every frame that has ended is accounted for.
 bool tl_smpm_fast_has_read(const tl_smpm *m, uint32_t ccu);
 // No total is read for the next pulse of a source.
