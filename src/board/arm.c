@@ -4,7 +4,8 @@
 // control 0x90b0000, virtio-mmio slots 0xa000000 + 0x200 k (48 + k). A finisher at 0x100000, which
 // QEMU's board lacks, takes an exit status, as on the RISC-V board. RAM stands at 0x80000000,
 // where QEMU has RAM when it is given 2 GiB. The generic timers are parts of the harts; a device
-// without a window ticks them and drives their interrupts 27, 29 and 30.
+// without a window ticks them and drives their interrupts 27, 29 and 30. Interrupt 23 is that of
+// the performance monitors.
 #include "base/bits.h"
 #include "board/tree.h"
 #include "dev/devices.h"
@@ -79,13 +80,18 @@ static void send_event(void *ctx, tl_hart *h) {
     tl_hart_stop_soon(h);
 }
 
+static void pmu_interrupt(void *ctx, tl_hart *h, bool level) {
+    timers *t = ctx;
+    tl_gic_set_private(t->board->interrupt_controller, h->id, TL_A64_INTID_PMU, level);
+}
+
 static tl_status timers_new(tl_board *board, tl_device **ret_device, tl_error *err) {
     const tl_device_place nowhere = tl_board_place(board, UINT64_MAX, 0);
     timers *t = tl_device_new(&nowhere, &timers_type, 0, sizeof *t, err);
     if (!t)
         return TL_ENOMEM;
     t->board = board;
-    t->host = (tl_a64_host){.ctx = t, .timer_changed = timer_changed, .send_event = send_event};
+    t->host = (tl_a64_host){.ctx = t, .timer_changed = timer_changed, .send_event = send_event, .pmu_interrupt = pmu_interrupt};
     for (uint32_t i = 0; i < board->n_harts; i++)
         tl_a64(board->machine->harts[i])->sys.host = &t->host;
     *ret_device = &t->device;
