@@ -9,7 +9,7 @@
 #
 #   OUT/Image, OUT/System.map, OUT/kernel.config   the kernel
 #   OUT/perf                                       perf, static, for the guest
-#   OUT/initramfs.cpio                             init, perf, perf_events, smpm_reader: see pack; not compressed, so that no boot unpacks it
+#   OUT/initramfs.cpio                             init, perf_events, and on riscv perf and smpm_reader: see pack; not compressed, so that no boot unpacks it
 #   OUT/cache/                                     the kernel and perf by the digest of all that they are made from: built once
 #
 # BUSYBOX=FILE puts that busybox into the initial file system, whose shell init then uses
@@ -141,7 +141,7 @@ take() { # FOLDER: its files are what OUT shows
 kernel=$out/cache/kernel-$(digest build_kernel "$here/kernel.config" "$here/kernel.$arch.config")
 [ -d "$kernel" ] || build_kernel "$kernel"
 take "$kernel"
-programs=init
+programs="init perf_events"
 if [ $arch = riscv ]; then
     perf=$out/cache/perf-$(digest build_perf)
     [ -d "$perf" ] || build_perf "$perf"
@@ -155,6 +155,7 @@ for program in $programs; do
     mv "$out/$program.new" "$out/$program"
 done
 set -- /init="$out/init"
-[ $arch = arm64 ] || set -- "$@" /bin/perf="$out/perf" /bin/perf_events="$out/perf_events" /bin/smpm_reader="$out/smpm_reader"
+set -- "$@" /bin/perf_events="$out/perf_events"
+[ $arch = arm64 ] || set -- "$@" /bin/perf="$out/perf" /bin/smpm_reader="$out/smpm_reader"
 "$here/pack" "$out/initramfs.cpio" "$@" ${BUSYBOX:+/bin/busybox="$BUSYBOX"}
 report initramfs "$started" "$out"

@@ -54,18 +54,47 @@ extern const char spin_loop[], spin_loop_end[];
 __attribute__((noinline)) static void spin(uint64_t n_turns) {
     __asm__ volatile(".globl spin_loop, spin_loop_end\n"
                      "spin_loop:\n"
+#ifdef __aarch64__
+                     "1: sub  %0, %0, #1\n"
+                     "   cbnz %0, 1b\n"
+#else
                      "1: addi %0, %0, -1\n"
                      "   bnez %0, 1b\n"
+#endif
                      "spin_loop_end:\n"
                      : "+r"(n_turns));
 }
 
 // One turn: 3 loads, 2 stores, 1 multiplication, 1 jump, 2 branches, of which 1 is taken, 4
-// computations: 13 instructions. perf's "branches" are branches and jumps.
+// computations: 13 instructions. perf's "branches" are branches and jumps; the PMU driver of
+// AArch64 counts those that are taken (PC_WRITE_RETIRED).
+#ifdef __aarch64__
+enum { MIX_INSNS = 13, MIX_BRANCHES = 2 };
+#else
 enum { MIX_INSNS = 13, MIX_BRANCHES = 3 };
+#endif
 __attribute__((noinline)) static void mix(uint64_t n_turns) {
     static uint64_t cells[8];
     uint64_t a, b, c;
+#ifdef __aarch64__
+    __asm__ volatile("1: ldr  %1, [%4]\n"
+                     "   ldr  %2, [%4, 8]\n"
+                     "   ldr  %3, [%4, 16]\n"
+                     "   mul  %1, %1, %2\n"
+                     "   add  %1, %1, #1\n"
+                     "   str  %1, [%4, 24]\n"
+                     "   eor  %2, %2, %3\n"
+                     "   str  %2, [%4, 32]\n"
+                     "   b    2f\n"
+                     "2: tbnz %0, 63, 3f\n"
+                     "   add  %3, %3, #5\n"
+                     "   sub  %0, %0, #1\n"
+                     "   cbnz %0, 1b\n"
+                     "3:\n"
+                     : "+r"(n_turns), "=&r"(a), "=&r"(b), "=&r"(c)
+                     : "r"(cells)
+                     : "memory");
+#else
     __asm__ volatile("1: ld   %1, 0(%4)\n"
                      "   ld   %2, 8(%4)\n"
                      "   ld   %3, 16(%4)\n"
@@ -83,6 +112,7 @@ __attribute__((noinline)) static void mix(uint64_t n_turns) {
                      : "+r"(n_turns), "=&r"(a), "=&r"(b), "=&r"(c)
                      : "r"(cells)
                      : "memory");
+#endif
 }
 
 // ---- perf_event_open
@@ -513,11 +543,24 @@ static void on_illegal(int signal) {
     siglongjmp(trapped, 1);
 }
 
-#define CSR_READ(csr)                                      \
-    ({                                                     \
-        uint64_t value_;                                   \
-        __asm__ volatile("csrr %0, " #csr : "=r"(value_)); \
-        value_;                                            \
+#ifdef __aarch64__
+#define READ_INSN "mrs"
+#define READ_CYCLE pmccntr_el0
+#define READ_TIME cntvct_el0
+#define READ_COUNTER pmevcntr0_el0
+#else
+#define READ_INSN "csrr"
+#define READ_CYCLE cycle
+#define READ_TIME time
+#define READ_COUNTER instret
+#endif
+#define TEXT(x) #x
+#define NAME_OF(x) TEXT(x)
+#define READ_REGISTER(name)                                               \
+    ({                                                                    \
+        uint64_t value_;                                                  \
+        __asm__ volatile(READ_INSN " %0, " NAME_OF(name) : "=r"(value_)); \
+        value_;                                                           \
     })
 
 // Whether user mode may read the three base counters is the kernel's decision; time must be
@@ -525,14 +568,14 @@ static void on_illegal(int signal) {
 static void test_direct(void) {
     signal(SIGILL, on_illegal);
     for (volatile int i = 0; i < 3; i++) {
-        static const char *const names[] = {"cycle", "time", "instret"};
+        static const char *const names[] = {NAME_OF(READ_CYCLE), NAME_OF(READ_TIME), NAME_OF(READ_COUNTER)};
         if (sigsetjmp(trapped, 1) != 0) {
             say("direct", ok_if(i != 1), "csr=%s readable=no", names[i]);
             continue;
         }
-        uint64_t before = i == 0 ? CSR_READ(cycle) : i == 1 ? CSR_READ(time) : CSR_READ(instret);
+        uint64_t before = i == 0 ? READ_REGISTER(READ_CYCLE) : i == 1 ? READ_REGISTER(READ_TIME) : READ_REGISTER(READ_COUNTER);
         spin(TURNS);
-        uint64_t after = i == 0 ? CSR_READ(cycle) : i == 1 ? CSR_READ(time) : CSR_READ(instret);
+        uint64_t after = i == 0 ? READ_REGISTER(READ_CYCLE) : i == 1 ? READ_REGISTER(READ_TIME) : READ_REGISTER(READ_COUNTER);
         say("direct", ok_if(i != 1 || after > before), "csr=%s readable=yes difference=%llu", names[i],
             (unsigned long long)(after - before));
     }

@@ -5,7 +5,7 @@
 // + 0x200 k (48 + k). A finisher at 0x100000, which QEMU's board lacks, takes an exit status, as on
 // the RISC-V board. RAM stands at 0x80000000, where QEMU has RAM when it is given 2 GiB. The
 // generic timers are parts of the harts; a device without a window ticks them and drives their
-// interrupts 27, 29 and 30.
+// interrupts 27, 29 and 30. Interrupt 23 is that of the performance monitors.
 #include "base/bits.h"
 #include "board/arm_debug.h"
 #include "board/tree.h"
@@ -88,6 +88,10 @@ static void halted(void *ctx, tl_hart *h) {
     tl_arm_debug_halted(t->debug, h);
 }
 static void attend(void *ctx, tl_hart *h) { tl_arm_debug_attend(((timers *)ctx)->debug, h); }
+static void pmu_interrupt(void *ctx, tl_hart *h, bool level) {
+    timers *t = ctx;
+    tl_gic_set_private(t->board->interrupt_controller, h->id, TL_A64_INTID_PMU, level);
+}
 
 static tl_status timers_new(tl_board *board, tl_device **ret_device, tl_error *err) {
     const tl_device_place nowhere = tl_board_place(board, UINT64_MAX, 0);
@@ -98,6 +102,7 @@ static tl_status timers_new(tl_board *board, tl_device **ret_device, tl_error *e
     t->host = (tl_a64_host){.ctx = t,
                             .timer_changed = timer_changed,
                             .send_event = send_event,
+                            .pmu_interrupt = pmu_interrupt,
                             .halted = halted,
                             .attend = attend,
                             .rom_paddr = TL_CORESIGHT_PADDR};

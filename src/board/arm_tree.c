@@ -78,6 +78,22 @@ static void timer(tl_tree *t, const tl_board *board) {
     tl_tree_end(t);
 }
 
+// The performance monitors of the harts, as their design describes itself.
+static void monitors(tl_tree *t, const tl_board *board) {
+    for (uint32_t i = 0; i < board->machine->n_pmus; i++) {
+        const tl_pmu *pmu = board->machine->pmus[i].pmu;
+        tl_pmu_node node;
+        if (!pmu || pmu->type->scope != TL_PMU_OF_HART || !pmu->type->describe_node)
+            continue;
+        const uint32_t interrupt[] = {PRIVATE, TL_A64_INTID_PMU - FIRST_PRIVATE, private_flags(board)};
+        pmu->type->describe_node(pmu, &node);
+        tl_tree_begin(t, node.name);
+        tl_tree_bytes(t, "compatible", node.compatible, node.compatible_bytes);
+        tl_tree_cells(t, "interrupts", interrupt, TL_COUNT_OF(interrupt));
+        tl_tree_end(t);
+    }
+}
+
 // The firmware's calls and its memory, which the kernel neither maps nor uses.
 static void firmware(tl_tree *t) {
     tl_tree_begin(t, "psci");
@@ -159,6 +175,7 @@ static const struct {
 void tl_tree_arm(tl_tree *t, const tl_board *board) {
     harts(t, board);
     timer(t, board);
+    monitors(t, board);
     if (board->has_firmware)
         firmware(t);
     tl_tree_begin(t, "apb-pclk");

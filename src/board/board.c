@@ -284,14 +284,14 @@ static tl_status make_devices(tl_board *board, const tl_system_options *options,
     if (status != TL_OK)
         return status;
     board->interrupt_controller = board->devices[0];
-    for (uint32_t i = 0; i < board->machine->n_pmus; i++) {
-        tl_pmu *pmu = board->machine->pmus[i].pmu;
-        if (!pmu || pmu->type->window_bytes == 0)
-            continue;
-        tl_device_place window = tl_board_place(board, pmu->type->window_paddr, 0);
-        if (!tl_board_has_added(board, status = tl_pmu_window_new(&window, pmu, tl_board_next_device(board), err)))
-            return status;
-    }
+    for (uint32_t i = 0; i < board->machine->n_pmus; i++)
+        for (uint32_t k = 0; k < board->n_harts; k++) {
+            uint64_t paddr = 0;
+            tl_pmu *pmu = tl_machine_pmu_window(board->machine, board->machine->pmus[i].type, k, &paddr);
+            const tl_device_place window = tl_board_place(board, paddr, 0);
+            if (pmu && !tl_board_has_added(board, status = tl_pmu_window_new(&window, pmu, tl_board_next_device(board), err)))
+                return status;
+        }
     if (options->window && board->kind->window_paddr != 0) {
         tl_device_place place = tl_board_place(board, board->kind->window_paddr, 0);
         if (!tl_board_has_added(board, status = tl_read_window_new(&place, options->window, tl_board_next_device(board), err)))

@@ -155,7 +155,11 @@ static tl_status check_pmu(const tl_pmu_type *type, const tl_config *config, tl_
         if (tl_key_check_number(key, value, &why) != TL_OK)
             return tl_key_refuse(key, value, err, "%s", why.text);
     }
-    return type->check ? type->check(settings_in(&room, type, config), err) : TL_OK;
+    const void *settings = settings_in(&room, type, config);
+    if (type->isas != 0 && !(type->isas >> config->isa & 1) && type->choose && type->choose(settings))
+        return tl_fail(err, TL_EINVAL, "%s = %s: harts with the instruction set of this machine cannot have these counters; set it to none",
+                       type->keys[0].path, type->choose(settings)->name);
+    return type->check ? type->check(settings, err) : TL_OK;
 }
 
 tl_status tl_keys_check(const tl_config *config, tl_error *err) {

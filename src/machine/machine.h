@@ -71,6 +71,9 @@ void tl_machine_reset_pmus(tl_machine *machine);
 // The registers of a design in one hart, or its one instance with hart 0. NULL: this machine has no
 // such PMU.
 tl_pmu *tl_machine_pmu_of(const tl_machine *machine, const tl_pmu_type *type, uint32_t hart);
+// The instance behind window k of a design and the address of that window. NULL: there is no window
+// k.
+tl_pmu *tl_machine_pmu_window(const tl_machine *machine, const tl_pmu_type *type, uint32_t k, uint64_t *ret_paddr);
 // A process gets this hart that does not trust the last one: every design that knows clients wipes
 // what is left. Bit i of `granted` says whether the newcomer may use the design of row i of
 // machine->pmus.

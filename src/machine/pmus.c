@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "machine/keys.h"
 #include "machine/machine.h"
+#include "model/isa.h"
 
 static tl_hart *hart_of(void *ctx, uint32_t hart) { return ((tl_machine *)ctx)->harts[hart]; }
 
@@ -47,7 +48,18 @@ static uint32_t user_counters(void *ctx, uint32_t hart) {
     return h->is_privileged ? 0 : h->config->os.user_counters;
 }
 
-static void set_irq(void *ctx, uint32_t hart, tl_irq irq, bool level) { tl_hart_set_irq(hart_of(ctx, hart), irq, level); }
+static uint32_t state(void *ctx, uint32_t hart, tl_priv priv) {
+    const tl_hart *h = hart_of(ctx, hart);
+    return h->isa->pmu_state ? h->isa->pmu_state(h, priv) : 0;
+}
+
+static void set_irq(void *ctx, uint32_t hart, tl_irq irq, bool level) {
+    tl_hart *h = hart_of(ctx, hart);
+    if (irq != TL_IRQ_PMU)
+        tl_hart_set_irq(h, irq, level);
+    else if (h->isa->pmu_interrupt)
+        h->isa->pmu_interrupt(h, level);
+}
 
 static void changed(void *ctx, uint32_t hart) {
     tl_hart *h = hart_of(ctx, hart);
@@ -90,6 +102,14 @@ static tl_status add_row(tl_machine *machine, const tl_pmu_type *type, tl_error 
 // The instance that serves a hart, or all of them; NULL: the machine has none.
 static tl_pmu *instance_of(const tl_machine_pmu *row, uint32_t hart) {
     return row->type->scope == TL_PMU_OF_HART ? row->of_hart[hart] : row->pmu;
+}
+
+tl_pmu *tl_machine_pmu_window(const tl_machine *machine, const tl_pmu_type *type, uint32_t k, uint64_t *ret_paddr) {
+    const bool is_of_hart = type->scope == TL_PMU_OF_HART;
+    if (type->window_bytes == 0 || k >= (is_of_hart ? machine->n_harts : 1))
+        return NULL;
+    *ret_paddr = type->window_paddr + k * type->window_stride;
+    return tl_machine_pmu_of(machine, type, k);
 }
 
 static tl_status hang(tl_machine *machine, tl_machine_pmu *row, uint32_t hart, tl_pmu *pmu, tl_error *err) {
@@ -165,6 +185,7 @@ tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err) {
         .time = time,
         .privilege = privilege,
         .user_counters = user_counters,
+        .state = state,
         .set_irq = set_irq,
         .dma = dma,
         .changed = changed,
@@ -225,25 +246,33 @@ const tl_pmu_tree *tl_machine_pmu_tree(const tl_machine *machine) {
 
 // ---- windows on the bus
 
-static tl_pmu *window_at(const tl_machine *machine, uint64_t paddr) {
-    for (uint32_t i = 0; i < machine->n_pmus; i++) {
-        const tl_machine_pmu *row = &machine->pmus[i];
-        if (row->pmu && paddr >= row->type->window_paddr && paddr - row->type->window_paddr < row->type->window_bytes)
-            return row->pmu;
-    }
+// The design whose window has this address, and the offset in the window. NULL: none.
+static tl_pmu *window_at(const tl_machine *machine, uint64_t paddr, uint64_t *ret_offset) {
+    for (uint32_t i = 0; i < machine->n_pmus; i++)
+        for (uint32_t k = 0; k < machine->n_harts; k++) {
+            const tl_pmu_type *type = machine->pmus[i].type;
+            uint64_t base_paddr;
+            tl_pmu *pmu = tl_machine_pmu_window(machine, type, k, &base_paddr);
+            if (!pmu || paddr < base_paddr || paddr - base_paddr >= type->window_bytes)
+                continue;
+            *ret_offset = paddr - base_paddr;
+            return pmu;
+        }
     return NULL;
 }
 
 static bool window_read(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
-    tl_pmu *pmu = window_at(ctx, paddr);
+    uint64_t offset;
+    tl_pmu *pmu = window_at(ctx, paddr, &offset);
     (void)agent;
-    return pmu && tl_pmu_load(pmu, paddr - pmu->type->window_paddr, size_bytes, ret_value);
+    return pmu && tl_pmu_load(pmu, offset, size_bytes, ret_value);
 }
 
 static bool window_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t value) {
-    tl_pmu *pmu = window_at(ctx, paddr);
+    uint64_t offset;
+    tl_pmu *pmu = window_at(ctx, paddr, &offset);
     (void)agent;
-    return pmu && tl_pmu_store(pmu, paddr - pmu->type->window_paddr, size_bytes, value);
+    return pmu && tl_pmu_store(pmu, offset, size_bytes, value);
 }
 
 static bool has_window(const tl_machine *machine) {

@@ -108,6 +108,12 @@ bool tl_hart_poll(tl_hart *h) {
     return true;
 }
 
+void tl_hart_pmu_state_changed(tl_hart *h) {
+    for (uint32_t i = 0; i < h->n_pmus; i++)
+        if (h->pmus[i]->state_changed)
+            h->pmus[i]->state_changed(h->pmus[i]->ctx, h);
+}
+
 void tl_hart_set_irq(tl_hart *h, tl_irq irq, bool level) {
     uint64_t bit = UINT64_C(1) << irq;
     uint64_t *lines = h->irqs_wired & bit ? &h->irq_lines : &h->irqs_pending;

@@ -107,6 +107,8 @@ enum { TL_VIEW_U, TL_VIEW_S, TL_VIEW_M };
 
 // An interrupt line, as the ISA numbers them.
 typedef uint32_t tl_irq;
+// The output of a PMU that the board wires to an interrupt controller (tl_isa.pmu_interrupt).
+enum { TL_IRQ_PMU = 61 };
 // No register shows it. An event of the user-mode personality has overflowed
 // (linux/perf/perf_event.h).
 enum { TL_IRQ_PERSONALITY = 62 };
@@ -250,6 +252,9 @@ typedef struct tl_pmu_port {
     // Called before an instruction has any effect. The ISA checks the rules of the number before.
     // false: illegal instruction. NULL: every access is permitted.
     bool (*permits)(void *ctx, const tl_hart *h, const struct tl_reg_at *at, tl_reg_use use, uint64_t operand);
+    // Called after `permits` has refused. true: a more privileged level takes the access as a trap.
+    // NULL: none does.
+    bool (*traps)(void *ctx, const tl_hart *h, const struct tl_reg_at *at, tl_reg_use use);
     // Returns the value. Changes nothing that software can read.
     uint64_t (*read)(void *ctx, tl_hart *h, const struct tl_reg_at *at);
     // Does the side effects of a read; NULL: a read has none.
@@ -263,11 +268,26 @@ typedef struct tl_pmu_port {
     // UINT64_MAX: no counter waits for an overflow.
     uint64_t (*deadline)(void *ctx, tl_hart *h);
     void (*poll)(void *ctx, tl_hart *h); // notices overflows that have happened: flags, interrupts
+    // tl_isa.pmu_state has another answer for the present level. NULL: the PMU does not ask.
+    void (*state_changed)(void *ctx, tl_hart *h);
     // needs_slow_watch: the hart calls `poll` after every access that took a slow path. Counters of
     // misses need this and no deadline. Counters of cycles need both.
     bool needs_modes, needs_slow_watch;
 } tl_pmu_port;
 enum { TL_MAX_PMU_PORTS = 4 };
+
+// The state of a hart, beside its privilege level, that decides whether counters count and whether
+// registers can be reached from outside (tl_isa.pmu_state).
+enum {
+    TL_PMU_SECURE = 1 << 0,         // the level is Secure
+    TL_PMU_PROHIBITED = 1 << 1,     // system software forbids counting in this state
+    TL_PMU_HALTED = 1 << 2,         // a debugger has stopped the hart
+    TL_PMU_OS_LOCKED = 1 << 3,      // the OS lock is set
+    TL_PMU_DOUBLE_LOCKED = 1 << 4,  // the OS double lock is in effect
+    TL_PMU_OFF = 1 << 5,            // the hart has no power
+    TL_PMU_OUTSIDE_DENIED = 1 << 6, // system software forbids accesses from outside
+    TL_PMU_MAY_PROHIBIT = 1 << 7,   // another level or security state may answer PROHIBITED
+};
 
 // Markers of a program (guest/include/tally/roi.h). Set tl_hart.mark before a run. TL_MARK_START is
 // sent after the marker has retired. TL_MARK_STOP and TL_MARK_NAME are sent before it executes.
@@ -275,7 +295,14 @@ typedef enum tl_mark { TL_MARK_START, TL_MARK_STOP, TL_MARK_NAME } tl_mark;
 enum { TL_MAX_MARKERS = 64 }; // numbers are below
 
 // Events that may switch contexts. ECALL sends TRAP_ENTRY and ECALL.
-typedef enum tl_notice { TL_NOTICE_TRAP_ENTRY, TL_NOTICE_TRAP_RETURN, TL_NOTICE_ECALL, TL_NOTICE_CONTEXT } tl_notice;
+// TL_NOTICE_CONTEXT_NAME: a register that only names the context for debuggers was written.
+typedef enum tl_notice {
+    TL_NOTICE_TRAP_ENTRY,
+    TL_NOTICE_TRAP_RETURN,
+    TL_NOTICE_ECALL,
+    TL_NOTICE_CONTEXT,
+    TL_NOTICE_CONTEXT_NAME
+} tl_notice;
 
 // The work of the host for a hart, for tl_sampler (session/sampler.h). Front-ends write
 // tl_hart.host_phase when it changes.
@@ -482,6 +509,8 @@ void tl_hart_retired(tl_hart *h);
 // Precondition: the tallies are exact between two instructions. Polls every PMU for overflows.
 // true: an interrupt is pending, and the front-end stops at this instruction.
 bool tl_hart_poll(tl_hart *h);
+// tl_isa.pmu_state has another answer for the level of the hart than before.
+void tl_hart_pmu_state_changed(tl_hart *h);
 // Changes the privilege mode between two instructions, and keeps mode_cycles and mode_insns.
 void tl_hart_set_priv(tl_hart *h, tl_priv priv);
 // A device, another hart or a PMU drives an interrupt line of this hart. SEI: the interrupt

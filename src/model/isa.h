@@ -125,6 +125,9 @@ typedef struct tl_isa {
     bool (*next_interrupt)(const tl_hart *h, tl_irq *ret_irq);
     void (*take_interrupt)(tl_hart *h, tl_irq irq);
     void (*handler)(const tl_hart *h, tl_trap_handler *ret_handler); // of that exception
+    // TL_PMU_*, as they would be at this level. NULL: none.
+    uint32_t (*pmu_state)(const tl_hart *h, tl_priv priv);
+    void (*pmu_interrupt)(tl_hart *h, bool level); // TL_IRQ_PMU; NULL: it leads nowhere
     // tl_hart.trap_cause of faults that memory finds.
     uint8_t causes[TL_N_FAULTS][TL_N_ACCESSES];
     uint8_t trap_kinds[TL_MAX_CAUSES]; // tl_trap_kind by trap_cause

@@ -89,25 +89,36 @@ tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset *preset, uint3
     return TL_OK;
 }
 
-static bool is_access(const tl_pmu *pmu, uint64_t offset, uint32_t size_bytes) {
+static bool is_access(const tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, bool is_write, bool *ret_is_silent) {
     uint64_t window = pmu->type->window_bytes;
-    return (size_bytes == 4 || size_bytes == 8) && offset % size_bytes == 0 && offset < window && size_bytes <= window - offset;
+    *ret_is_silent = false;
+    if ((size_bytes != 4 && size_bytes != 8) || offset % size_bytes != 0 || offset >= window || size_bytes > window - offset)
+        return false;
+    return !pmu->type->permits_window || pmu->type->permits_window(pmu, (uint32_t)offset, size_bytes, is_write, ret_is_silent);
 }
 
 bool tl_pmu_load(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value) {
-    if (!is_access(pmu, offset, size_bytes))
+    const uint32_t access_bits = pmu->file.access_bits;
+    bool is_silent;
+    if (!is_access(pmu, offset, size_bytes, false, &is_silent))
         return false;
     pmu->file.access_bits = 8 * size_bytes;
     *ret_value = 0;
-    (void)tl_regfile_read(&pmu->file, (uint32_t)offset, ret_value);
+    if (!is_silent)
+        (void)tl_regfile_read(&pmu->file, (uint32_t)offset, ret_value);
+    pmu->file.access_bits = access_bits;
     return true;
 }
 
 bool tl_pmu_store(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t value) {
-    if (!is_access(pmu, offset, size_bytes))
+    const uint32_t access_bits = pmu->file.access_bits;
+    bool is_silent;
+    if (!is_access(pmu, offset, size_bytes, true, &is_silent))
         return false;
     pmu->file.access_bits = 8 * size_bytes;
-    (void)tl_regfile_write(&pmu->file, (uint32_t)offset, value);
+    if (!is_silent)
+        (void)tl_regfile_write(&pmu->file, (uint32_t)offset, value);
+    pmu->file.access_bits = access_bits;
     return true;
 }
 

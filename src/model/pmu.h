@@ -26,7 +26,7 @@ typedef enum tl_fidelity { TL_EXACT, TL_APPROXIMATE, TL_NOT_MODELED } tl_fidelit
 typedef struct tl_event {
     uint64_t selector;
     const char *name, *cite;
-    const char *sources;  // NULL: not modeled
+    const char *sources;  // NULL: not modeled; "": the design counts it by itself
     tl_fidelity fidelity; // TL_NOT_MODELED: the selector register reads back as no event
     const char *note;     // difference between the count and its name; required unless exact
 } tl_event;
@@ -64,6 +64,7 @@ typedef struct tl_pmu_host {
     // Returns counters (bit n: counter n) that user mode may read without system software. 0:
     // system software runs and permits them.
     uint32_t (*user_counters)(void *ctx, uint32_t hart);
+    uint32_t (*state)(void *ctx, uint32_t hart, tl_priv priv); // tl_isa.pmu_state
     void (*set_irq)(void *ctx, uint32_t hart, tl_irq irq, bool level);
     // Writes bytes into RAM as a bus master does: coherent with the caches and counted in unit dma.
     // false: the range is not all RAM.
@@ -110,6 +111,7 @@ struct tl_pmu_type {
     const tl_regmap *regmap;
     const tl_pmu_preset *const *presets; // NULL-terminated; the first is the default
     tl_pmu_scope scope;
+    uint32_t isas;     // bit n: harts of tl_isa_number n can have it; 0: all harts can
     size_t state_size; // of the design's struct, tl_pmu first
 
     // Keys of a machine description. A row names a value of the design's settings.
@@ -130,8 +132,12 @@ struct tl_pmu_type {
     const char *grant_name;
 
     // Window: loads and stores reach the registers, whose addresses are offsets in the window.
-    // window_bytes 0: CSR instructions reach the registers.
-    uint64_t window_paddr, window_bytes;
+    // window_bytes 0: CSR instructions reach the registers. A design of TL_PMU_OF_HART has a window
+    // for each hart, window_stride bytes after that of the hart before.
+    uint64_t window_paddr, window_bytes, window_stride;
+    // Called before an access to the window. *ret_is_silent: the access moves nothing and reads 0.
+    // false: the bus answers with an error. NULL: every aligned access of 4 or 8 bytes is done.
+    bool (*permits_window)(const tl_pmu *pmu, uint32_t offset, uint32_t size_bytes, bool is_write, bool *ret_is_silent);
     // For designs with a window; NULL: no node.
     void (*describe_node)(const tl_pmu *pmu, tl_pmu_node *ret_node);
     // A granted program maps the window from /dev/NAME; NULL: no device file.
@@ -180,7 +186,8 @@ TL_MUST_CHECK tl_status tl_pmu_new(const tl_pmu_type *type, const tl_pmu_preset 
 bool tl_port_read(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t *ret_value);
 bool tl_port_write(const tl_pmu_port *port, tl_hart *h, uint32_t number, uint64_t value);
 
-// Accesses to the window of a PMU. Accesses are aligned and have 4 or 8 bytes. high_addr gives the
+// Accesses to the window of a PMU. Accesses are aligned and have 4 or 8 bytes, unless
+// permits_window has other rules. high_addr gives the
 // address of the upper half of a wider register. Addresses without a register read 0 and ignore
 // writes. false: an unsupported access.
 bool tl_pmu_load(tl_pmu *pmu, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value);

@@ -36,6 +36,8 @@ typedef struct pmu_rig {
     tl_priv priv;
     uint32_t user_counters;
     uint32_t n_irqs, n_syncs, n_changes; // set_irq LCOFI, true
+    uint32_t state;                      // of every level: TL_PMU_*
+    bool line;                           // set_irq PMU
     tl_hart *hart;                       // what ports are given: only id, mode and clock are set
     tl_pmu *pmu;
     uint32_t access_bits;
@@ -56,10 +58,15 @@ static inline tl_priv rig_privilege(void *ctx, uint32_t hart) { return (void)har
 static inline uint32_t rig_user_counters(void *ctx, uint32_t hart) { return (void)hart, ((pmu_rig *)ctx)->user_counters; }
 static inline void rig_set_irq(void *ctx, uint32_t hart, tl_irq irq, bool level) {
     (void)hart;
+    if (irq == TL_IRQ_PMU) {
+        ((pmu_rig *)ctx)->line = level;
+        return;
+    }
     assert_int_equal(irq, TL_IRQ_LCOFI);
     assert_true(level);
     ((pmu_rig *)ctx)->n_irqs += 1;
 }
+static inline uint32_t rig_state(void *ctx, uint32_t hart, tl_priv priv) { return (void)hart, (void)priv, ((pmu_rig *)ctx)->state; }
 static inline void rig_changed(void *ctx, uint32_t hart) { (void)hart, ((pmu_rig *)ctx)->n_changes += 1; }
 
 // Rows of mem/mem_signals.def, as far as PMUs name them.
@@ -144,6 +151,7 @@ static inline void rig_init(pmu_rig *r) {
                             .time = rig_time,
                             .privilege = rig_privilege,
                             .user_counters = rig_user_counters,
+                            .state = rig_state,
                             .set_irq = rig_set_irq,
                             .changed = rig_changed};
 }
@@ -177,12 +185,14 @@ static inline tl_hart *rig_hart(pmu_rig *r) {
     return r->hart;
 }
 
+static inline bool rig_is_in_window(const pmu_rig *r, uint32_t addr) { return addr < r->pmu->type->window_bytes; }
+
 // Effects of a CSR instruction, without its checks of privilege levels. `rig_write` is a whole
-// instruction that has no other effect. For a PMU with a window: a load or store as wide as the
-// rig's hart.
+// instruction that has no other effect. For an address in a PMU's window: a load or store as wide
+// as the rig's hart.
 static inline bool rig_read(pmu_rig *r, uint32_t csr, uint64_t *ret_value) {
     const tl_pmu_port *port = &r->pmu->port;
-    if (r->pmu->type->window_bytes != 0)
+    if (rig_is_in_window(r, csr))
         return tl_pmu_load(r->pmu, csr, r->access_bits / 8, ret_value);
     return tl_port_read(port, rig_hart(r), csr, ret_value);
 }
@@ -194,7 +204,7 @@ static inline uint64_t rig_value(pmu_rig *r, uint32_t csr) {
 }
 static inline bool rig_begin_write(pmu_rig *r, uint32_t csr, uint64_t value) {
     const tl_pmu_port *port = &r->pmu->port;
-    if (r->pmu->type->window_bytes != 0)
+    if (rig_is_in_window(r, csr))
         return tl_pmu_store(r->pmu, csr, r->access_bits / 8, value);
     return tl_port_write(port, rig_hart(r), csr, value);
 }

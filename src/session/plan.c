@@ -394,6 +394,8 @@ static tl_status no_source(const tl_pmu_type *type, tl_error *err) {
     return tl_fail(err, TL_EINVAL, "nothing reads pmu %s for a report; %s can be read", type->name, text);
 }
 
+static const char *const isa_titles[TL_N_ISAS] = {[TL_ISA_RISCV64] = "RISC-V", [TL_ISA_AARCH64] = "AArch64"};
+
 // Gives the machine the requested PMU.
 static tl_status choose_source(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     const tl_pmu_type *type;
@@ -401,10 +403,10 @@ static tl_status choose_source(tl_plan *plan, const tl_run_options *options, tl_
     tl_status status = tl_pmus_find(options->pmu, &type, &preset, err);
     if (status != TL_OK)
         return status;
-    if (plan->config.isa != TL_ISA_RISCV64)
-        return tl_fail(err, TL_EINVAL,
-                       "software that reads pmu %s is written for RISC-V, and machine %s executes AArch64; leave the pmu away", type->name,
-                       plan->config.name);
+    const tl_isa_number isa = plan->config.isa, readers_isa = type->isas == 1 << TL_ISA_AARCH64 ? TL_ISA_AARCH64 : TL_ISA_RISCV64;
+    if (isa != readers_isa)
+        return tl_fail(err, TL_EINVAL, "software that reads pmu %s is written for %s, and machine %s executes %s; leave the pmu away",
+                       type->name, isa_titles[readers_isa], plan->config.name, isa_titles[isa]);
     plan->source_type = tl_source_find(type);
     return plan->source_type ? plan->source_type->configure(options, preset, &plan->config, err) : no_source(type, err);
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Names against the numbers of SBI and of the U74's manual. The driver runs on a machine whose
 // totals the test writes.
-#include "readers/rvhpm/perf.h"
+#include "readers/pmuv3/source.h"
+#include "readers/rvhpm/source.h"
 #include "session/machine_names.h"
 
 #include <string.h>
 
 #include "base/testing.h"
 #include "session/description.h"
+#include "session/run.h"
 
 typedef struct rig {
     tl_config config;
@@ -18,21 +20,28 @@ typedef struct rig {
     tl_perf *perf;
 } rig;
 
-static tl_status rig_init(rig *r, const char *preset, const char *events, uint32_t n_harts, tl_error *err) {
+static tl_status rig_init_on(rig *r, const tl_perf_driver *driver, const char *key, const char *preset, const char *events,
+                             uint32_t n_harts, tl_error *err) {
+    const bool is_arm = driver == &tl_pmuv3_perf;
     *r = (rig){0};
     char setting[32], name[32];
-    assert_int_equal(tl_description_open("rocket", &r->config, err), TL_OK);
-    snprintf(setting, sizeof setting, "pmu=%s", preset);
-    snprintf(name, sizeof name, "rvhpm:%s", preset);
+    assert_int_equal(tl_description_open(is_arm ? "a53" : "rocket", &r->config, err), TL_OK);
+    snprintf(setting, sizeof setting, "%s=%s", key, preset);
+    snprintf(name, sizeof name, "%s:%s", driver->pmu->name, preset);
     assert_int_equal(tl_config_set(&r->config, setting, err), TL_OK);
     r->config.n_harts = n_harts;
     assert_int_equal(tl_machine_names_new(&r->config, &r->catalogue, err), TL_OK);
-    return tl_perf_resolve(name, events, &r->config, r->catalogue, &r->arena, &r->plan, err);
+    return tl_perf_resolve(driver, name, events, &r->config, r->catalogue, &r->arena, &r->plan, err);
+}
+
+static tl_status rig_init(rig *r, const char *preset, const char *events, uint32_t n_harts, tl_error *err) {
+    return rig_init_on(r, &tl_rvhpm_perf, "pmu", preset, events, n_harts, err);
 }
 
 static void rig_start(rig *r) {
     tl_error err = {0};
-    assert_int_equal(tl_machine_new(&r->config, &tl_engine_step, &r->machine, &err), TL_OK);
+    const tl_engine_type *engine = tl_session_engine(TL_ENGINE_STEP, r->config.isa);
+    assert_int_equal(tl_machine_new(&r->config, engine, &r->machine, &err), TL_OK);
     assert_int_equal(tl_perf_bind(r->plan, &r->machine->probe, &r->arena, &err), TL_OK);
     assert_int_equal(tl_perf_new(r->plan, r->machine, &r->arena, &r->perf, &err), TL_OK);
 }
@@ -268,8 +277,93 @@ static void test_a_wrap_between_two_looks_is_lost(void **state) {
     rig_done(&r);
 }
 
+// Numbers of Linux's driver of the Cortex-A53 (arch/arm64/kernel/perf_event.c of 6.1).
+static void test_names_of_the_a53_become_its_events(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t selector;
+        uint32_t counters;
+    } rows[] = {
+        {"cycles", 0x11, 0x8000003f},
+        {"instructions", 0x08, 0x3f},
+        {"cache-references", 0x04, 0x3f},
+        {"cache-misses", 0x03, 0x3f},
+        {"branches", 0x0c, 0x3f},
+        {"branch-misses", 0x10, 0x3f},
+        {"bus-cycles", 0x1d, 0x3f},
+        {"L1-dcache-loads", 0x04, 0x3f},
+        {"L1-icache-load-misses", 0x01, 0x3f},
+        {"dTLB-load-misses", 0x05, 0x3f},
+        {"iTLB-load-misses", 0x02, 0x3f},
+        {"branch-loads", 0x12, 0x3f},
+        {"node-stores", 0x61, 0x3f},
+        {"LD_RETIRED", 0x06, 0x3f},
+        {"r13", 0x13, 0x3f},
+        {"CPU_CYCLES", 0x11, 0x8000003f},
+        {"rcc", 0xcc, 0x3f},
+    };
+    static const struct {
+        const char *name, *word;
+    } refused[] = {
+        {"stalled-cycles-frontend", "cannot count"},
+        {"L1-dcache-stores", "cannot count"},
+        {"EXC_FIQ", "not modeled"},
+        {"r87", "not modeled"},
+        {"r7f", "means nothing"},
+        {"SW_INCR", "no signal"},
+        {"r1e", "no signal"},
+        {"cycels", "did you mean cycles"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        rig r;
+        tl_error err = {0};
+        if (rig_init_on(&r, &tl_pmuv3_perf, "armv8", "a53", rows[i].name, 1, &err) != TL_OK)
+            fail_msg("%s: %s", rows[i].name, err.text);
+        const tl_perf_event *event = &r.plan->events[0];
+        if (!event->has_selector || event->selector != rows[i].selector || event->counters != rows[i].counters)
+            fail_msg("%s: selector 0x%llx, counters 0x%x", rows[i].name, (unsigned long long)event->selector, event->counters);
+        rig_done(&r);
+    }
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        rig r;
+        tl_error err = {0};
+        if (rig_init_on(&r, &tl_pmuv3_perf, "armv8", "a53", refused[i].name, 1, &err) == TL_OK || !strstr(err.text, refused[i].word))
+            fail_msg("%s: %s", refused[i].name, err.text);
+        rig_done(&r);
+    }
+}
+
+// Counters of 32 bits are read in each turn, and their sum has 64 bits.
+static void test_counters_of_the_a53_count_and_wrap(void **state) {
+    (void)state;
+    rig r;
+    tl_error err = {0};
+    assert_int_equal(rig_init_on(&r, &tl_pmuv3_perf, "armv8", "a53", "LD_RETIRED,ST_RETIRED,BR_IMMED_RETIRED,cycles", 1, &err), TL_OK);
+    rig_start(&r);
+    pass(&r, 1, 1, 1); // before the start
+    tl_perf_enable(r.perf);
+    for (uint32_t i = 0; i < 3; i++) {
+        pass(&r, UINT64_C(3000000000), 11, 13);
+        assert_int_equal(tl_perf_next_turn(r.perf) - r.machine->harts[0]->now < 8000000, 1);
+        tl_perf_turn(r.perf);
+    }
+    const uint64_t wanted[] = {UINT64_C(9000000000), 33, 39, 12000000};
+    for (uint32_t e = 0; e < 4; e++) {
+        const tl_perf_count *found = &tl_perf_read(r.perf)[e];
+        assert_int_equal(found->count, wanted[e]);
+        assert_int_equal(found->enabled_cycles, 12000000);
+        assert_int_equal(found->running_cycles, 12000000);
+    }
+    tl_perf_disable(r.perf);
+    pass(&r, 7, 7, 7);
+    assert_int_equal(tl_perf_read(r.perf)[1].count, 33);
+    rig_done(&r);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_names_become_selectors_and_counters),  cmocka_unit_test(test_what_a_pmu_cannot_count_is_refused),
+    cmocka_unit_test(test_names_of_the_a53_become_its_events),   cmocka_unit_test(test_counters_of_the_a53_count_and_wrap),
     cmocka_unit_test(test_more_events_than_counters_take_turns), cmocka_unit_test(test_events_that_fit_stay_where_they_are),
     cmocka_unit_test(test_a_group_has_its_turn_as_a_whole),      cmocka_unit_test(test_nothing_counts_while_disabled),
     cmocka_unit_test(test_a_wrap_between_two_looks_is_lost),

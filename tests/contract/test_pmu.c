@@ -259,6 +259,8 @@ static void test_events_resolve_on_every_machine(void **state) {
                     for (uint32_t hart = 0; hart < machine->n_harts && (*preset)->events[e].sources; hart++) {
                         const char *text = (*preset)->events[e].sources;
                         tl_sources sources;
+                        if (*text == '\0') // the design counts it by itself
+                            continue;
                         if (lacks_a_unit(&machine->probe, text) && *type != tl_rvhpm_on(machine, hart)->type)
                             continue; // whoever puts the design into the machine brings the unit
                         if (tl_sources_resolve(text, &machine->probe, hart, &arena, &sources, &err) != TL_OK)
@@ -282,29 +284,31 @@ static void check_hostile_window(const tl_pmu_type *type) {
         uint32_t size = 1u << (seed >> 60 & 3);
         if (seed >> 55 & 3)
             offset &= ~UINT64_C(7);
-        bool is_known = size >= 4 && offset % size == 0 && offset + size <= type->window_bytes;
+        bool is_known = size >= 4 && offset % size == 0 && offset + size <= type->window_bytes, is_done = is_known;
         switch (seed >> 57 & 7) {
         case 0: rig_advance(&rig, (uint32_t)(seed >> 30) % RIG_CELLS, given); break;
         case 1:
         case 2:
-        case 3: assert_int_equal(tl_pmu_store(rig.pmu, offset, size, given), is_known); break;
-        default: assert_int_equal(tl_pmu_load(rig.pmu, offset, size, &value), is_known); break;
+        case 3: is_done = tl_pmu_store(rig.pmu, offset, size, given); break;
+        default: is_done = tl_pmu_load(rig.pmu, offset, size, &value); break;
         }
+        // A design with rules of its own may refuse more.
+        assert_true(is_done == is_known || (!is_done && type->permits_window));
     }
 }
 
 static void check_hostile(const tl_pmu_type *type, const tl_pmu_preset *preset) {
     static const tl_priv modes[] = {TL_PRIV_U, TL_PRIV_S, TL_PRIV_M};
-    (void)type, (void)preset;
-    const tl_pmu_port *port = &rig.pmu->port;
+    (void)preset;
     uint64_t seed = 12345;
-    if (!port->find) {
+    if (type->window_bytes != 0)
         check_hostile_window(type);
-        return;
-    }
     for (uint32_t step = 0; step < 60000; step++) {
         seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-        uint32_t csr = seed >> 60 & 1 ? (uint32_t)(seed >> 20) & 0xfff : 0x320 + ((uint32_t)(seed >> 20) & 31);
+        const tl_reg *reg = &type->regmap->regs[(seed >> 25) % type->regmap->n_regs];
+        uint32_t index = (uint32_t)(seed >> 40) % tl_reg_count(reg), csr = (uint32_t)(seed >> 20) & 0xfff;
+        if (seed >> 60 & 3)
+            csr = reg->addr + index * (reg->stride > 0 ? reg->stride : 1);
         uint64_t value = seed >> (seed >> 8 & 63);
         switch (seed >> 50 & 15) {
         case 0:

@@ -95,7 +95,9 @@ enum {
 
 // Interrupt lines of a hart (tl_irq).
 enum { TL_A64_IRQ = 0, TL_A64_FIQ = 1, TL_A64_SERROR = 2, TL_A64_HALT = 3 }; // HALT: debug.h
-// Interrupts of the generic timer at the interrupt controller, as QEMU's virt board wires them.
+// Interrupts of the performance monitors and of the generic timer at the interrupt controller, as
+// QEMU's virt board wires them.
+enum { TL_A64_INTID_PMU = 23 };
 enum { TL_A64_INTID_CNTV = 27, TL_A64_INTID_CNTPS = 29, TL_A64_INTID_CNTP = 30 };
 
 // SCTLR_EL1, D12.2.100; SCTLR_EL3 has M, A, C, SA, I and WXN of them.
@@ -127,10 +129,13 @@ enum {
 };
 static const uint64_t TL_A64_CPTR_TCPAC = UINT64_C(1) << 31, TL_A64_CPTR_TFP = 1 << 10;
 enum { TL_A64_CPACR_FPEN_LSB = 20 };
+// MDCR_EL3, D12.3.
 enum {
+    TL_A64_MDCR_TPM = 1 << 6,
     TL_A64_MDCR_TDA = 1 << 9,
     TL_A64_MDCR_TDOSA = 1 << 10,
     TL_A64_MDCR_SDD = 1 << 16,
+    TL_A64_MDCR_SPME = 1 << 17,
     TL_A64_MDCR_EDAD = 1 << 20,
     TL_A64_MDCR_EPMAD = 1 << 21,
 };
@@ -144,6 +149,7 @@ enum {
     TL_A64_MDSCR_MDE = 1 << 15,
 };
 enum { TL_A64_OSLSR_OSLK = 1 << 1, TL_A64_STEP_ISV = 1 << 24, TL_A64_STEP_EX = 1 << 6 };
+enum { TL_A64_DBGAUTHSTATUS_SNID_LSB = 6 };
 // TCR_EL1 and TCR_EL3, D12.2.105.
 enum { TL_A64_TCR_T0SZ_LSB = 0, TL_A64_TCR_EPD0 = 1 << 7, TL_A64_TCR_TG0_LSB = 14, TL_A64_TCR_T1SZ_LSB = 16, TL_A64_TCR_A1 = 1 << 22 };
 enum { TL_A64_TCR_EPD1 = 1 << 23, TL_A64_TCR_TG1_LSB = 30, TL_A64_TCR_IPS_LSB = 32, TL_A64_TCR_TBI0_LSB = 37, TL_A64_TCR_TBI1_LSB = 38 };

@@ -55,12 +55,6 @@ bool tl_a64_secure_debug_disabled(const tl_hart *h) { return !(h->is_halted && t
 
 // -- Debug state.
 
-static void note_pmus(tl_hart *h) {
-    for (uint32_t i = 0; i < h->n_pmus; i++)
-        if (h->pmus[i]->needs_modes)
-            h->pmus[i]->leave_mode(h->pmus[i]->ctx, h, h->priv);
-}
-
 static void attend(tl_hart *h) {
     const tl_a64_host *host = tl_a64(h)->sys.host;
     if (host && host->attend)
@@ -89,8 +83,8 @@ void tl_a64_halt(tl_hart *h, uint32_t status) {
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
     h->skip_break = false;
-    note_pmus(h);
     h->is_halted = h->is_waiting = true;
+    tl_hart_pmu_state_changed(h);
     h->irqs_enabled = 0; // no interrupt ends the wait
     tl_a64_update_line(h);
     tl_hart_stop_soon(h);
@@ -114,8 +108,8 @@ void tl_a64_restart(tl_hart *h, uint64_t now) {
     tl_a64_el_changed(h, old_el);
     a->sys.has_event = true;
     h->reservation_paddr = TL_NO_LINE;
-    note_pmus(h);
     h->is_halted = h->is_waiting = false;
+    tl_hart_pmu_state_changed(h);
     h->irqs_enabled = h->irqs_present;
     d->step = d->edecr & TL_A64_EDECR_SS ? TL_A64_STEP_NOT_PENDING : TL_A64_STEP_INACTIVE;
     d->step_instret = h->instret;
@@ -186,6 +180,7 @@ void tl_a64_set_power(tl_hart *h, bool is_on) {
     if (d->is_off && is_on)
         d->sticky |= TL_A64_EDPRSR_SPD;
     d->is_off = !is_on;
+    tl_hart_pmu_state_changed(h);
 }
 
 // -- Events.

@@ -38,6 +38,7 @@ typedef struct tl_a64_host {
     // Called when a register of the timer was written. tl_a64_timers_tick must be called again.
     void (*timer_changed)(void *ctx, tl_hart *h);
     void (*send_event)(void *ctx, tl_hart *h); // SEV: every hart gets an event
+    void (*pmu_interrupt)(void *ctx, tl_hart *h, bool level); // TL_A64_INTID_PMU
     // The hart has entered Debug state.
     void (*halted)(void *ctx, tl_hart *h);
     // The hart has left Debug state, or steps from now on, or no longer (debug.h). No other hart

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "isa/a64/debug.h"
 #include "isa/a64/exception.h"
 #include "isa/a64/sysreg.h"
 #include "isa/a64/walk.h"
@@ -235,6 +236,27 @@ static bool permits(const tl_hart *h, uint64_t paddr, tl_access access, uint32_t
     return true;
 }
 
+// D5.4.5, H6 and the pseudocode of ExternalSecureNoninvasiveDebugEnabled: the authentication inputs
+// that permit it override MDCR_EL3.
+static uint32_t pmu_state(const tl_hart *h, tl_priv el) {
+    const uint64_t *reg = tl_a64(h)->sys.reg;
+    if (!h->is_privileged)
+        return 0;
+    const bool is_secure = el == TL_A64_EL3 || !(reg[TL_A64_R_SCR_EL3] & TL_A64_SCR_NS);
+    const bool is_overridden = (tl_a64_authentication(h) >> TL_A64_DBGAUTHSTATUS_SNID_LSB & 3) == 3;
+    const bool is_prohibited = is_secure && !is_overridden && !(reg[TL_A64_R_MDCR_EL3] & TL_A64_MDCR_SPME);
+    return (is_secure ? TL_PMU_SECURE : 0) | (is_prohibited ? TL_PMU_PROHIBITED : 0) | (is_overridden ? 0 : TL_PMU_MAY_PROHIBIT) |
+           (tl_a64_os_locked(h) ? TL_PMU_OS_LOCKED : 0) | (tl_a64_double_locked(h) ? TL_PMU_DOUBLE_LOCKED : 0) |
+           (h->is_halted ? TL_PMU_HALTED : 0) | (tl_a64(h)->debug.is_off ? TL_PMU_OFF : 0) |
+           (tl_a64_pmu_access(h) ? 0 : TL_PMU_OUTSIDE_DENIED);
+}
+
+static void pmu_interrupt(tl_hart *h, bool level) {
+    const tl_a64_host *host = tl_a64(h)->sys.host;
+    if (host && host->pmu_interrupt)
+        host->pmu_interrupt(host->ctx, h, level);
+}
+
 #define X(n) offsetof(tl_a64_hart, x[n])
 const tl_isa tl_isa_a64 = {
     .name = "aarch64",
@@ -285,6 +307,8 @@ const tl_isa tl_isa_a64 = {
     .next_interrupt = tl_a64_next_interrupt,
     .take_interrupt = tl_a64_take_interrupt,
     .handler = tl_a64_handler,
+    .pmu_state = pmu_state,
+    .pmu_interrupt = pmu_interrupt,
     .roles =
         {
             [TL_ROLE_RESULT] = X(0),

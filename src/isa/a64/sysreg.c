@@ -107,6 +107,12 @@ static uint32_t check_FP(const tl_hart *h, bool is_read) { return (void)is_read,
 #define effect_STORED NULL
 
 static uint64_t value_MPIDR(tl_hart *h, uint32_t reg) { return (void)reg, UINT64_C(0x80000000) | h->id; }
+// PMUVer follows from the registers that the hart has.
+static const tl_a64_route *route_of(const tl_hart *h, uint32_t number);
+static uint64_t value_DFR0(tl_hart *h, uint32_t reg) {
+    enum { PMCR_EL0 = 0xdce0, PMUVER_LSB = 8 };
+    return reg_of(h, reg) | (uint64_t)(route_of(h, PMCR_EL0) != NULL) << PMUVER_LSB;
+}
 static uint64_t value_DCZID(tl_hart *h, uint32_t reg) { // DZP: DC ZVA is trapped here
     const bool is_trapped = h->priv == TL_A64_EL0 && !(reg_of(h, TL_A64_R_SCTLR_EL1) & TL_A64_SCTLR_DZE);
     return reg_of(h, reg) | (uint64_t)is_trapped << 4;
@@ -205,6 +211,16 @@ static void effect_TTBR(tl_hart *h, uint32_t reg, uint64_t value) {
         h->context = reg_of(h, reg);
         tl_hart_notice(h, TL_NOTICE_CONTEXT);
     }
+}
+
+static void effect_CONTEXT_NAME(tl_hart *h, uint32_t reg, uint64_t value) {
+    store(h, reg, value);
+    tl_hart_notice(h, TL_NOTICE_CONTEXT_NAME);
+}
+// Counting in Secure state may change here.
+static void effect_MDCR(tl_hart *h, uint32_t reg, uint64_t value) {
+    store(h, reg, value);
+    tl_hart_pmu_state_changed(h);
 }
 
 // -- Debug.
@@ -393,9 +409,15 @@ bool tl_a64_sysreg_permits(tl_hart *h, uint32_t number, bool is_read, uint32_t b
         const tl_a64_route *route = route_of(h, number);
         const tl_reg_use use = is_read ? TL_REG_READ : TL_REG_WRITE;
         const uint64_t operand = is_read ? 0 : tl_a64(h)->x[bits & 31];
-        if (route && (!route->port->permits || route->port->permits(route->port->ctx, h, &route->at, use, operand)))
-            return true;
-        return tl_a64_undefined(h, bits);
+        if (!route)
+            return tl_a64_undefined(h, bits);
+        if (route->port->permits && !route->port->permits(route->port->ctx, h, &route->at, use, operand)) {
+            const bool is_trap = route->port->traps && route->port->traps(route->port->ctx, h, &route->at, use);
+            return is_trap ? tl_a64_trap_system(h, TL_A64_EL1, bits) : tl_a64_undefined(h, bits);
+        }
+        if (h->priv != TL_A64_EL3 && (reg_of(h, TL_A64_R_MDCR_EL3) & TL_A64_MDCR_TPM))
+            return tl_a64_trap_system(h, TL_A64_EL3, bits);
+        return true;
     }
     if (h->priv < (is_read ? at->read_el : at->write_el))
         return tl_a64_undefined(h, bits);

@@ -158,7 +158,8 @@ static void notice(tl_pmu *pmu, const tl_hart *h, tl_notice what) {
                                                 [TL_NOTICE_TRAP_RETURN] = TL_DHPC_TRAP_RETURN,
                                                 [TL_NOTICE_ECALL] = TL_DHPC_ECALL_TAKEN,
                                                 [TL_NOTICE_CONTEXT] = TL_DHPC_SATP_WRITTEN};
-    tl_dhpc_notice(tl_dhpc_of(pmu), h->id, kinds[what], h->now);
+    if (what < TL_COUNT_OF(kinds)) // it knows no other
+        tl_dhpc_notice(tl_dhpc_of(pmu), h->id, kinds[what], h->now);
 }
 
 // Acts as a kernel would: each step is a CSR instruction without a result. useren is written by set

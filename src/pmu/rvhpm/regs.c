@@ -40,7 +40,7 @@ static uint64_t with_sscofpmf(const tl_regfile *file, uint32_t index, uint64_t o
 }
 static uint64_t to_width(const tl_regfile *file, uint32_t index, uint64_t old, uint64_t wanted) {
     (void)old;
-    return wanted & tl_counter_mask(&tl_rvhpm_of(file)->counters[TL_HPM_FIRST + index].counter);
+    return wanted & tl_counter_mask(&tl_rvhpm_of(file)->counters[TL_HPM_FIRST + index].events.counter);
 }
 static uint64_t existing_counters(const tl_regfile *file, uint32_t index, uint64_t old, uint64_t wanted) {
     (void)index, (void)old;

@@ -25,15 +25,6 @@ enum {
 };
 enum { ALL_MODES = 1 << TL_PRIV_U | 1 << TL_PRIV_S | 1 << TL_PRIV_M };
 
-// With an overflow further away than this, slow-path accesses need no watching, because none takes
-// so many cycles.
-static const uint64_t WATCH_CYCLES = UINT64_C(1) << 24;
-// The distance to an overflow costs a sync. It is computed again when an eighth of the distance is
-// left, or at the very end.
-static const uint64_t SHORT_SPAN_CYCLES = 4096;
-// The longest distance reported. Sums with it do not overflow.
-static const uint64_t FAR_CYCLES = UINT64_C(1) << 62;
-
 bool tl_rvhpm_has(const tl_rvhpm *p, uint32_t n) {
     return n == TL_HPM_CYCLE || n == TL_HPM_INSTRET || (n >= TL_HPM_FIRST && n < TL_HPM_FIRST + p->preset->n_counters);
 }
@@ -53,12 +44,12 @@ static const tl_event *find_event(const tl_rvhpm *p, uint64_t selector, const tl
 }
 
 // Returns the number of events that a selector names. 0: none, or not legal.
-static uint32_t parts_of(const tl_rvhpm *p, uint64_t selector, const tl_sources *parts[static TL_HPM_MAX_PARTS]) {
+static uint32_t parts_of(const tl_rvhpm *p, uint64_t selector, const tl_sources *parts[static TL_EVENT_MAX_PARTS]) {
     if (!p->preset->has_masks)
         return selector != 0 && find_event(p, selector, &parts[0]) ? 1 : 0;
     uint32_t n = 0;
     for (uint64_t left = selector & ~UINT64_C(0xff); left != 0; left &= left - 1) {
-        if (n == TL_HPM_MAX_PARTS || !find_event(p, (left & -left) | (selector & 0xff), &parts[n]))
+        if (n == TL_EVENT_MAX_PARTS || !find_event(p, (left & -left) | (selector & 0xff), &parts[n]))
             return 0;
         n += 1;
     }
@@ -66,35 +57,14 @@ static uint32_t parts_of(const tl_rvhpm *p, uint64_t selector, const tl_sources 
 }
 
 uint64_t tl_rvhpm_legal_selector(const tl_rvhpm *p, uint64_t wanted) {
-    const tl_sources *parts[TL_HPM_MAX_PARTS];
+    const tl_sources *parts[TL_EVENT_MAX_PARTS];
     return parts_of(p, wanted, parts) > 0 ? wanted : 0;
 }
 
 // ---- totals ----
 
 static tl_priv mode_of(const tl_rvhpm *p) { return p->pmu.host->privilege(p->pmu.host->ctx, p->pmu.hart); }
-static uint64_t cycle_of(const tl_rvhpm *p) { return p->pmu.host->cycle(p->pmu.host->ctx, p->pmu.hart); }
-static uint64_t instret_of(const tl_rvhpm *p) { return p->pmu.host->instret(p->pmu.host->ctx, p->pmu.hart); }
-
-static uint64_t total_of(tl_rvhpm *p, const tl_hpm *c) {
-    const tl_pmu_host *host = p->pmu.host;
-    if (c->needs_sync && !p->is_synced) {
-        host->sync(host->ctx, p->pmu.hart);
-        p->is_synced = true;
-    }
-    uint64_t total = 0;
-    for (uint32_t i = 0; i < c->n_parts; i++)
-        for (uint32_t s = 0; s < c->parts[i]->n_cells; s++) {
-            tl_cell cell = c->parts[i]->cells[s];
-            if (cell == p->cycle_cell)
-                total += cycle_of(p);
-            else if (cell == p->instret_cell)
-                total += instret_of(p);
-            else
-                total += tl_probe_read(host->probe, cell);
-        }
-    return total;
-}
+static uint64_t total_of(tl_rvhpm *p, const tl_hpm *c) { return tl_event_counter_total(&c->events, &p->totals); }
 
 static bool counts_in(const tl_hpm *c, tl_priv mode) { return c->is_running && (c->modes >> mode & 1); }
 
@@ -103,37 +73,20 @@ static bool counts_in(const tl_hpm *c, tl_priv mode) { return c->is_running && (
 // A counter is armed if it waits for a visible overflow. aim computes the distance.
 static bool is_armed(const tl_rvhpm *p, uint32_t n) { return p->armed >> n & 1; }
 
-static uint64_t later(uint64_t from, uint64_t span) { return span > UINT64_MAX - from ? UINT64_MAX : from + span; }
-
 static void aim(tl_rvhpm *p, uint32_t n) {
     tl_hpm *c = &p->counters[n];
     bool waits = n >= TL_HPM_FIRST && p->preset->has_sscofpmf && c->is_running && !(*tl_rvhpm_event(p, n) & TL_HPM_OF);
     p->armed = (p->armed & ~(UINT32_C(1) << n)) | (uint32_t)waits << n;
-    c->is_watched = false;
-    if (!waits)
-        return;
-    c->span = tl_counter_headroom(&c->counter) / (c->max_step > 0 ? c->max_step : 1);
-    c->safe_until = later(cycle_of(p), c->span);
-    c->safe_instret = later(instret_of(p), c->span);
-    c->is_watched = c->is_jumpy && c->span <= WATCH_CYCLES;
-}
-
-// Returns cycles without a possible overflow, without reading the total. An instruction takes at
-// least one cycle, therefore totals that grow with instructions cannot overflow sooner.
-static uint64_t safe_cycles(const tl_rvhpm *p, const tl_hpm *c) {
-    uint64_t now = cycle_of(p), left = c->safe_until > now ? c->safe_until - now : 0;
-    if (c->is_retired) {
-        uint64_t done = instret_of(p), insns = c->safe_instret > done ? c->safe_instret - done : 0;
-        left = insns > left ? insns : left;
-    }
-    return left;
+    c->events.is_watched = false;
+    if (waits)
+        tl_event_counter_aim(&c->events, &p->totals, tl_counter_headroom(&c->events.counter));
 }
 
 static void update(tl_rvhpm *p, uint32_t n) {
     tl_hpm *c = &p->counters[n];
     if (!counts_in(c, mode_of(p)))
         return;
-    if (tl_counter_fold(&c->counter, total_of(p, c)) && is_armed(p, n)) {
+    if (tl_counter_fold(&c->events.counter, total_of(p, c)) && is_armed(p, n)) {
         *tl_rvhpm_event(p, n) |= TL_HPM_OF;
         p->pmu.host->set_irq(p->pmu.host->ctx, p->pmu.hart, TL_IRQ_LCOFI, true);
     }
@@ -149,7 +102,7 @@ static void set_needs(tl_rvhpm *p) {
     for (uint32_t n = 0; n < TL_HPM_N; n++) {
         const tl_hpm *c = &p->counters[n];
         p->filtered |= (uint32_t)(c->is_running && c->modes != ALL_MODES) << n;
-        port->needs_slow_watch |= c->is_watched;
+        port->needs_slow_watch |= c->events.is_watched;
     }
     port->needs_modes = p->filtered != 0;
     if (p->armed != 0 || port->needs_slow_watch != had_slow_watch)
@@ -162,12 +115,12 @@ void tl_rvhpm_update(tl_rvhpm *p, uint32_t n) { update(p, n); }
 
 uint64_t tl_rvhpm_counter(tl_rvhpm *p, uint32_t n) {
     update(p, n);
-    return p->counters[n].counter.value;
+    return p->counters[n].events.counter.value;
 }
 
 void tl_rvhpm_set_counter(tl_rvhpm *p, uint32_t n, uint64_t value) {
     tl_hpm *c = &p->counters[n];
-    tl_counter_set(&c->counter, value, counts_in(c, mode_of(p)) ? total_of(p, c) : 0);
+    tl_counter_set(&c->events.counter, value, counts_in(c, mode_of(p)) ? total_of(p, c) : 0);
     aim(p, n);
     set_needs(p);
 }
@@ -183,21 +136,12 @@ static uint8_t modes_of(uint64_t filters) {
 static void take_sources(tl_rvhpm *p, uint32_t n, uint64_t selector) {
     tl_hpm *c = &p->counters[n];
     if (n < TL_HPM_FIRST) {
-        c->n_parts = 1;
-        c->parts[0] = &p->clock[n];
+        c->events.n_parts = 1;
+        c->events.parts[0] = &p->clock[n != TL_HPM_CYCLE];
     } else {
-        c->n_parts = parts_of(p, selector, c->parts);
+        c->events.n_parts = parts_of(p, selector, c->events.parts);
     }
-    c->max_step = 0;
-    c->needs_sync = c->is_jumpy = false;
-    c->is_slow = c->is_retired = true;
-    for (uint32_t i = 0; i < c->n_parts; i++) {
-        c->max_step += c->parts[i]->max_step;
-        c->needs_sync |= c->parts[i]->needs_sync;
-        c->is_jumpy |= c->parts[i]->is_jumpy;
-        c->is_slow &= c->parts[i]->is_slow;
-        c->is_retired &= c->parts[i]->is_retired;
-    }
+    tl_event_counter_combine(&c->events);
 }
 
 // Counts by the old rules up to now, then by the present registers.
@@ -208,9 +152,9 @@ static void configure(tl_rvhpm *p, uint32_t n) {
     uint64_t control = n >= TL_HPM_FIRST ? *tl_rvhpm_event(p, n) : *p->fixed_config[n];
     take_sources(p, n, control & TL_HPM_SELECTOR);
     c->modes = modes_of(control);
-    c->is_running = c->n_parts > 0 && !(*p->mcountinhibit >> n & 1);
+    c->is_running = c->events.n_parts > 0 && !(*p->mcountinhibit >> n & 1);
     if (counts_in(c, mode_of(p)))
-        tl_counter_skip(&c->counter, total_of(p, c));
+        tl_counter_skip(&c->events.counter, total_of(p, c));
     aim(p, n);
 }
 
@@ -260,7 +204,7 @@ static bool permits(void *ctx, const tl_hart *h, const tl_reg_at *at, tl_reg_use
 static uint64_t read(void *ctx, tl_hart *h, const tl_reg_at *at) {
     tl_rvhpm *p = ctx;
     (void)h;
-    p->is_synced = false;
+    p->totals.is_synced = false;
     return tl_regfile_value_at(&p->pmu.file, at);
 }
 
@@ -270,7 +214,7 @@ static uint32_t counter_at(uint32_t csr) { return (csr & ~0x9fu) == 0xb00 ? csr 
 static void write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) {
     tl_rvhpm *p = ctx;
     (void)h;
-    p->is_synced = false;
+    p->totals.is_synced = false;
     uint32_t n = counter_at(tl_reg_number(at));
     if (n == TL_HPM_N) {
         p->pending = *at;
@@ -288,12 +232,12 @@ static void write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) {
 static void retired(void *ctx, tl_hart *h) {
     tl_rvhpm *p = ctx;
     (void)h;
-    p->is_synced = false;
+    p->totals.is_synced = false;
     for (uint32_t left = p->written; left != 0; left &= left - 1) {
         uint32_t n = (uint32_t)__builtin_ctz(left);
         tl_hpm *c = &p->counters[n];
         if (counts_in(c, mode_of(p)))
-            tl_counter_skip(&c->counter, total_of(p, c));
+            tl_counter_skip(&c->events.counter, total_of(p, c));
         aim(p, n);
     }
     if (p->written != 0)
@@ -309,7 +253,7 @@ static void leave_mode(void *ctx, tl_hart *h, tl_priv to) {
     tl_priv from = mode_of(p);
     bool has_begun = false;
     (void)h;
-    p->is_synced = false;
+    p->totals.is_synced = false;
     for (uint32_t left = p->filtered; left != 0; left &= left - 1) {
         uint32_t n = (uint32_t)__builtin_ctz(left);
         tl_hpm *c = &p->counters[n];
@@ -317,7 +261,7 @@ static void leave_mode(void *ctx, tl_hart *h, tl_priv to) {
         if (counted && !will_count) {
             update(p, n);
         } else if (will_count && !counted) {
-            tl_counter_skip(&c->counter, total_of(p, c));
+            tl_counter_skip(&c->events.counter, total_of(p, c));
             aim(p, n);
             has_begun |= is_armed(p, n);
         }
@@ -332,27 +276,21 @@ static uint64_t deadline(void *ctx, tl_hart *h) {
     uint64_t soonest = UINT64_MAX;
     bool had_slow_watch = p->pmu.port.needs_slow_watch, has_slow_watch = false;
     (void)h;
-    p->is_synced = false;
+    p->totals.is_synced = false;
     for (uint32_t rest = p->armed; rest != 0; rest &= rest - 1) {
         uint32_t n = (uint32_t)__builtin_ctz(rest);
         tl_hpm *c = &p->counters[n];
-        has_slow_watch |= c->is_watched;
-        if (!counts_in(c, mode) || (c->is_watched && c->is_slow))
+        has_slow_watch |= c->events.is_watched;
+        if (!counts_in(c, mode) || tl_event_counter_is_quiet(&c->events))
             continue;
-        uint64_t left = safe_cycles(p, c);
-        if (left == 0 || (c->span > SHORT_SPAN_CYCLES && left <= c->span / 8)) {
+        if (tl_event_counter_is_stale(&c->events, &p->totals)) {
             update(p, n);
-            has_slow_watch |= c->is_watched;
-            if (!is_armed(p, n) || (c->is_watched && c->is_slow))
+            has_slow_watch |= c->events.is_watched;
+            if (!is_armed(p, n) || tl_event_counter_is_quiet(&c->events))
                 continue;
-            left = c->span;
         }
-        if (c->is_jumpy && !c->is_watched) {
-            left = left > WATCH_CYCLES ? left - WATCH_CYCLES : 0;
-            c->is_watched = left == 0;
-            has_slow_watch |= c->is_watched;
-        }
-        left = left < FAR_CYCLES ? left : FAR_CYCLES;
+        uint64_t left = tl_event_counter_deadline(&c->events, &p->totals);
+        has_slow_watch |= c->events.is_watched;
         soonest = left < soonest ? left : soonest;
     }
     p->pmu.port.needs_slow_watch = has_slow_watch;
@@ -367,11 +305,11 @@ static void poll(void *ctx, tl_hart *h) {
     if (p->armed == 0)
         return;
     tl_priv mode = mode_of(p);
-    p->is_synced = false;
+    p->totals.is_synced = false;
     for (uint32_t left = p->armed; left != 0; left &= left - 1) {
         uint32_t n = (uint32_t)__builtin_ctz(left);
         const tl_hpm *c = &p->counters[n];
-        if (counts_in(c, mode) && ((c->is_watched && c->is_slow) || safe_cycles(p, c) == 0))
+        if (counts_in(c, mode) && tl_event_counter_is_due(&c->events, &p->totals))
             update(p, n);
     }
 }
@@ -382,10 +320,10 @@ static void reset(tl_pmu *pmu) {
     tl_rvhpm *p = tl_rvhpm_of(&pmu->file);
     tl_regfile_reset(&pmu->file);
     p->written = p->armed = p->filtered = 0;
-    p->has_pending = p->is_synced = false;
+    p->has_pending = p->totals.is_synced = false;
     for (uint32_t n = 0; n < TL_HPM_N; n++) {
         uint32_t width_bits = n < TL_HPM_FIRST ? 64 : p->preset->width_bits;
-        p->counters[n] = (tl_hpm){.counter = {.width_bits = (uint8_t)width_bits}};
+        p->counters[n] = (tl_hpm){.events.counter = {.width_bits = (uint8_t)width_bits}};
         if (tl_rvhpm_has(p, n))
             configure(p, n);
     }
@@ -395,13 +333,9 @@ static void reset(tl_pmu *pmu) {
 static tl_status resolve(tl_rvhpm *p, tl_arena *arena, tl_error *err) {
     const tl_probe *probe = p->pmu.host->probe;
     const tl_pmu_preset *preset = p->pmu.preset;
-    tl_status status = tl_sources_resolve("hart.cycle", probe, p->pmu.hart, arena, &p->clock[TL_HPM_CYCLE], err);
-    if (status == TL_OK)
-        status = tl_sources_resolve("hart.instret", probe, p->pmu.hart, arena, &p->clock[TL_HPM_INSTRET], err);
+    tl_status status = tl_totals_init(&p->totals, &p->pmu, arena, p->clock, err);
     if (status != TL_OK)
         return status;
-    p->cycle_cell = p->clock[TL_HPM_CYCLE].cells[0];
-    p->instret_cell = p->clock[TL_HPM_INSTRET].cells[0];
     p->resolved = tl_arena_alloc(arena, preset->n_events * sizeof *p->resolved);
     if (!p->resolved)
         return tl_fail(err, TL_ENOMEM, "no memory for the events of pmu %s", p->pmu.type->name);

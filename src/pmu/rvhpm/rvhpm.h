@@ -5,15 +5,14 @@
 #ifndef TL_PMU_RVHPM_RVHPM_H
 #define TL_PMU_RVHPM_RVHPM_H
 
-#include "model/pmu.h"
+#include "model/event_counter.h"
 
 enum {
     TL_HPM_CYCLE = 0,
     TL_HPM_TIME = 1, // a counter for software only: software cannot stop or write it
     TL_HPM_INSTRET = 2,
     TL_HPM_FIRST = 3,
-    TL_HPM_N = 32,
-    TL_HPM_MAX_PARTS = 24 // events that one selector can combine
+    TL_HPM_N = 32
 };
 
 // mhpmevent, mcyclecfg, minstretcfg: Sscofpmf 1.0 and Smcntrpmf 1.0.
@@ -54,32 +53,23 @@ typedef struct tl_rvhpm_cost {
 tl_rvhpm_cost tl_rvhpm_cost_of(const tl_rvhpm_preset *preset);
 
 typedef struct tl_hpm { // one counter
-    tl_counter counter;
-    const tl_sources *parts[TL_HPM_MAX_PARTS];
-    uint32_t n_parts, max_step;
-    bool needs_sync, is_slow, is_jumpy, is_retired; // of all events of the counter
-    bool is_running;                                // has an event and is not inhibited
-    uint8_t modes;                                  // bit p: counts in tl_priv p
-    bool is_watched;                                // polled after slow paths
-    // No overflow comes before that cycle of the hart. `span` is the distance when computed.
-    uint64_t safe_until, span;
-    // With is_retired: no overflow before so many instructions have retired.
-    uint64_t safe_instret;
+    tl_event_counter events;
+    bool is_running; // has an event and is not inhibited
+    uint8_t modes;   // bit p: counts in tl_priv p
 } tl_hpm;
 
 typedef struct tl_rvhpm {
     tl_pmu pmu;
     const tl_rvhpm_preset *preset;
     tl_sources *resolved; // by event of the preset; n_cells 0: not modeled here
-    tl_sources clock[3];  // of mcycle and minstret: [TL_HPM_CYCLE], [TL_HPM_INSTRET]
-    tl_cell cycle_cell, instret_cell;
+    tl_sources clock[2];  // of mcycle and minstret
+    tl_totals totals;
     uint64_t *events; // stored mhpmevent3 and up, and of these registers
     uint64_t *mcounteren, *scounteren, *mcountinhibit, *fixed_config[3];
     tl_hpm counters[TL_HPM_N];
     uint32_t armed;    // bit n: counter n waits for its overflow
     uint32_t filtered; // bit n: counter n runs, but not in all modes
     uint64_t has_csr[4096 / 64];
-    bool is_synced;         // during one call of the port
     uint32_t written;       // counters written by the current instruction
     bool has_pending;       // the instruction wrote another register
     tl_reg_at pending;      // that register

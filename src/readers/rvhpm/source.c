@@ -1,25 +1,89 @@
 // SPDX-License-Identifier: MIT
-// The counters of the harts as the source of a report: perf's driver (perf.h) counts while the
-// program runs.
-#include "session/source.h"
+// The counters of the harts as the source of a report: found and measured as OpenSBI does it,
+// shared out as Linux does it (session/perf.h).
+#include "readers/rvhpm/source.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "base/bits.h"
 #include "readers/rvhpm/on.h"
-#include "readers/rvhpm/perf.h"
 #include "session/description.h"
-#include "session/pmus.h"
 
-typedef struct own {
-    tl_source base;
-    tl_perf_plan *plan;
-} own;
+// Privileged ISA, hardware performance monitor.
+enum {
+    CSR_INHIBIT = 0x320,
+    CSR_EVENT = 0x320,   // + n, n = 3..31
+    CSR_COUNTER = 0xb00, // + n
+    FIRST_COUNTER = 3,
+};
+#define FIXED_COUNTERS (1u << 0 | 1u << 2)
+static const uint64_t EVENT_OF = UINT64_C(1) << 63; // Sscofpmf: set, no overflow interrupt comes
 
-// perf stat shows these events by default, except those that no PMU counts.
-static const char default_events[] = "cycles,instructions,branches,branch-misses";
+static uint64_t read_register(tl_pmu *pmu, tl_hart *h, uint32_t csr) {
+    uint64_t value;
+    return tl_port_read(&pmu->port, h, csr, &value) ? value : 0;
+}
 
-static own *own_of(tl_source *source) { return (own *)source; }
+// As an instruction does it that has retired.
+static void write_register(tl_pmu *pmu, tl_hart *h, uint32_t csr, uint64_t value) {
+    if (tl_port_write(&pmu->port, h, csr, value))
+        pmu->port.retired(pmu->port.ctx, h);
+}
+
+static void set_inhibited(tl_pmu *pmu, tl_hart *h, uint32_t counter, bool is_inhibited) {
+    uint64_t bit = UINT64_C(1) << counter, old = read_register(pmu, h, CSR_INHIBIT);
+    write_register(pmu, h, CSR_INHIBIT, is_inhibited ? old | bit : old & ~bit);
+}
+
+// A counter is there if it holds what is written to it, and as wide as what it holds of all ones.
+// The fixed ones belong to the program, too, which may read them as cycle and instret: they are
+// never written and never stop.
+static uint32_t find(tl_pmu *pmu, tl_hart *h, uint64_t ret_masks[TL_PERF_COUNTERS]) {
+    uint32_t present = FIXED_COUNTERS;
+    ret_masks[0] = ret_masks[2] = UINT64_MAX;
+    for (uint32_t n = FIRST_COUNTER; n < TL_PERF_COUNTERS; n++) {
+        set_inhibited(pmu, h, n, true);
+        write_register(pmu, h, CSR_EVENT + n, 0);
+        write_register(pmu, h, CSR_COUNTER + n, 1);
+        if (read_register(pmu, h, CSR_COUNTER + n) != 1)
+            continue;
+        present |= 1u << n;
+        write_register(pmu, h, CSR_COUNTER + n, UINT64_MAX);
+        ret_masks[n] = read_register(pmu, h, CSR_COUNTER + n);
+        write_register(pmu, h, CSR_COUNTER + n, 0);
+    }
+    return present;
+}
+
+// With overflow interrupts Linux wants a programmable counter, from which it could sample.
+static bool prefers_fixed(const tl_pmu_preset *preset) { return !preset->tree->has_sscofpmf; }
+
+static void start(tl_pmu *pmu, tl_hart *h, uint32_t n, uint64_t selector) {
+    if (n < FIRST_COUNTER)
+        return;
+    write_register(pmu, h, CSR_EVENT + n, selector | (pmu->preset->tree->has_sscofpmf ? EVENT_OF : 0));
+    write_register(pmu, h, CSR_COUNTER + n, 0);
+    set_inhibited(pmu, h, n, false);
+}
+
+static void stop(tl_pmu *pmu, tl_hart *h, uint32_t n) {
+    if (n < FIRST_COUNTER)
+        return;
+    set_inhibited(pmu, h, n, true);
+    write_register(pmu, h, CSR_EVENT + n, 0);
+}
+
+static uint64_t read_counter(tl_pmu *pmu, tl_hart *h, uint32_t n) { return read_register(pmu, h, CSR_COUNTER + n); }
+
+const tl_perf_driver tl_rvhpm_perf = {
+    .pmu = &tl_pmu_rvhpm,
+    .fixed_counters = FIXED_COUNTERS,
+    .find = find,
+    .prefers_fixed = prefers_fixed,
+    .start = start,
+    .stop = stop,
+    .read = read_counter,
+};
 
 static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
     char setting[64];
@@ -32,46 +96,7 @@ static tl_status configure(const tl_run_options *options, const tl_pmu_preset *p
 
 static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
                          tl_source **ret_source, tl_error *err) {
-    const char *events = options->events ? options->events : default_events;
-    const char *name = tl_arena_printf(arena, "%s:%s", tl_pmu_rvhpm.name, tl_rvhpm_preset_of(config)->base.name);
-    own *o = tl_arena_alloc(arena, sizeof *o);
-    if (!name || !o)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    tl_status status = tl_perf_resolve(name, events, config, catalogue, arena, &o->plan, err);
-    if (status != TL_OK)
-        return status;
-    o->base = (tl_source){
-        .type = tl_source_find(&tl_pmu_rvhpm), .name = o->plan->name, .counted = o->plan->counted, .n_counted = o->plan->n_events};
-    *ret_source = &o->base;
-    return TL_OK;
-}
-
-typedef struct reader {
-    tl_perf *perf;
-    uint32_t n_counts;
-} reader;
-
-static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run, void **ret_reader, tl_error *err) {
-    tl_perf_plan *plan = own_of(source)->plan;
-    reader *r = tl_arena_alloc(of_run, sizeof *r);
-    if (!r)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
-    tl_status status = tl_perf_bind(plan, &machine->probe, of_outline, err);
-    if (status == TL_OK)
-        status = tl_perf_new(plan, machine, of_run, &r->perf, err);
-    r->n_counts = plan->n_events * plan->n_harts;
-    *ret_reader = r;
-    return status;
-}
-
-static void enable(void *r) { tl_perf_enable(((reader *)r)->perf); }
-static void disable(void *r) { tl_perf_disable(((reader *)r)->perf); }
-static uint64_t next_turn(const void *r) { return tl_perf_next_turn(((const reader *)r)->perf); }
-static void turn(void *r) { tl_perf_turn(((reader *)r)->perf); }
-
-static const tl_perf_count *read_counts(void *r, uint32_t *ret_n) {
-    *ret_n = ((reader *)r)->n_counts;
-    return tl_perf_read(((reader *)r)->perf);
+    return tl_perf_source_resolve(&tl_rvhpm_perf, options, config, catalogue, arena, ret_source, err);
 }
 
 const tl_source_type tl_source_rvhpm = {
@@ -79,10 +104,10 @@ const tl_source_type tl_source_rvhpm = {
     .takes_selectors = true,
     .configure = configure,
     .resolve = resolve,
-    .attach = attach,
-    .enable = enable,
-    .disable = disable,
-    .next_turn = next_turn,
-    .turn = turn,
-    .read = read_counts,
+    .attach = tl_perf_source_attach,
+    .enable = tl_perf_source_enable,
+    .disable = tl_perf_source_disable,
+    .next_turn = tl_perf_source_next_turn,
+    .turn = tl_perf_source_turn,
+    .read = tl_perf_source_read,
 };

@@ -7,7 +7,7 @@
 
 #include "base/bits.h"
 #include "base/nearest.h"
-#include "readers/rvhpm/perf.h"
+#include "session/perf.h"
 #include "session/pmus.h"
 
 enum { MAX_EVENTS = 256, MAX_PARTS = 64 };
@@ -170,7 +170,15 @@ static tl_status resolve_one(const tl_perf_plan *plan, const char *name, tl_cata
         use_index(tree, index_of_name(name), event);
     else if (read_raw(name, &selector))
         use_selector(tree, selector, event);
-    if (event->has_selector && parts_of(plan->preset, event->selector, parts) == 0)
+    const uint32_t n_parts = event->has_selector ? parts_of(plan->preset, event->selector, parts) : 0;
+    for (uint32_t i = 0; i < n_parts; i++)
+        if (parts[i]->fidelity == TL_NOT_MODELED)
+            return tl_fail(err, TL_EINVAL, "pmu %s: %s is not modeled: %s", plan->name, name, parts[i]->note);
+    for (uint32_t i = 0; i < n_parts; i++)
+        if (*parts[i]->sources == '\0')
+            return tl_fail(err, TL_EINVAL, "pmu %s: no signal stands beside %s; only software on the machine can count it", plan->name,
+                           name);
+    if (event->has_selector && n_parts == 0)
         return tl_fail(err, TL_EINVAL, "%s: selector 0x%llx means nothing to pmu %s", name, (unsigned long long)event->selector,
                        plan->name);
     return event->counters ? TL_OK : unknown(plan, name, has_truth, err);
@@ -210,15 +218,16 @@ static tl_status take_slashes(char **name, tl_arena *arena, tl_error *err) {
     return *name ? TL_OK : no_memory(err);
 }
 
-tl_status tl_perf_resolve(const char *pmu, const char *names, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
-                          tl_perf_plan **ret_plan, tl_error *err) {
+tl_status tl_perf_resolve(const tl_perf_driver *driver, const char *pmu, const char *names, const tl_config *config,
+                          tl_catalogue *catalogue, tl_arena *arena, tl_perf_plan **ret_plan, tl_error *err) {
     tl_perf_plan *plan = tl_arena_alloc(arena, sizeof *plan);
     tl_perf_event *events = tl_arena_alloc(arena, MAX_EVENTS * sizeof *events);
     const tl_counted **counted = tl_arena_alloc(arena, MAX_EVENTS * sizeof *counted);
     char *list = tl_arena_strdup(arena, names), *rest = NULL;
     if (!plan || !events || !counted || !list)
         return no_memory(err);
-    *plan = (tl_perf_plan){.events = events, .counted = counted, .n_harts = config->n_harts, .clock_hz = config->clock_hz};
+    *plan =
+        (tl_perf_plan){.driver = driver, .events = events, .counted = counted, .n_harts = config->n_harts, .clock_hz = config->clock_hz};
     tl_status status = tl_pmus_find(pmu, &plan->type, &plan->preset, err);
     if (status != TL_OK)
         return status;

@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: MIT
-// The driver: counters found and measured as OpenSBI does it, events put on them as Linux does it.
-#include "readers/rvhpm/perf.h"
+// Events put on counters as Linux does it, whatever the design: perf.h.
+#include "session/perf.h"
 
 #include <string.h>
 
 #include "base/bits.h"
-#include "readers/rvhpm/on.h"
 
-// Privileged ISA, hardware performance monitor.
-enum {
-    CSR_INHIBIT = 0x320,
-    CSR_EVENT = 0x320,   // + n, n = 3..31
-    CSR_COUNTER = 0xb00, // + n
-    FIRST_COUNTER = 3,
-    N_COUNTERS = 32,
-    NOT_ON = -1
-};
-static const uint32_t FIXED_COUNTERS = 1u << 0 | 1u << 2;
-static const uint64_t EVENT_OF = UINT64_C(1) << 63; // Sscofpmf: set, no overflow interrupt comes
+enum { NOT_ON = -1 };
 
 typedef struct on_hart {
     tl_hart *hart;
-    const tl_pmu_port *port;
-    uint32_t present;          // bit n: counter n exists
-    uint64_t mask[N_COUNTERS]; // of its bits
-    uint64_t last_now;         // up to when the times below are right
-    uint32_t first;            // the group at the front of the list
-    bool has_all;              // every event is on a counter
-    int8_t *counter;           // by event: where it is, or NOT_ON
-    uint64_t *previous;        // by event: its counter's value when it was read last
+    tl_pmu *pmu;
+    uint32_t present;                // bit n: counter n exists
+    uint64_t mask[TL_PERF_COUNTERS]; // of its bits
+    uint64_t last_now;               // up to when the times below are right
+    uint32_t first;                  // the group at the front of the list
+    bool has_all;                    // every event is on a counter
+    int8_t *counter;                 // by event: where it is, or NOT_ON
+    uint64_t *previous;              // by event: its counter's value when it was read last
 } on_hart;
 
 struct tl_perf {
@@ -41,47 +30,12 @@ struct tl_perf {
     uint64_t next_turn;
 };
 
-static uint64_t read_register(on_hart *h, uint32_t csr) {
-    uint64_t value;
-    return tl_port_read(h->port, h->hart, csr, &value) ? value : 0;
-}
-
-// As an instruction does it that has retired.
-static void write_register(on_hart *h, uint32_t csr, uint64_t value) {
-    if (tl_port_write(h->port, h->hart, csr, value))
-        h->port->retired(h->port->ctx, h->hart);
-}
-
-static void set_inhibited(on_hart *h, uint32_t counter, bool is_inhibited) {
-    uint64_t bit = UINT64_C(1) << counter, old = read_register(h, CSR_INHIBIT);
-    write_register(h, CSR_INHIBIT, is_inhibited ? old | bit : old & ~bit);
-}
-
-// A counter is there if it holds what is written to it, and as wide as what it holds of all ones.
-// The fixed ones belong to the program, too, which may read them as cycle and instret: they are
-// never written and never stop.
-static void find_counters(on_hart *h) {
-    h->present = FIXED_COUNTERS;
-    h->mask[0] = h->mask[2] = UINT64_MAX;
-    for (uint32_t n = FIRST_COUNTER; n < N_COUNTERS; n++) {
-        set_inhibited(h, n, true);
-        write_register(h, CSR_EVENT + n, 0);
-        write_register(h, CSR_COUNTER + n, 1);
-        if (read_register(h, CSR_COUNTER + n) != 1)
-            continue;
-        h->present |= 1u << n;
-        write_register(h, CSR_COUNTER + n, UINT64_MAX);
-        h->mask[n] = read_register(h, CSR_COUNTER + n);
-        write_register(h, CSR_COUNTER + n, 0);
-    }
-}
-
-// With overflow interrupts Linux wants a programmable counter, from which it could sample;
-// otherwise the fixed one if there is one.
+// A fixed counter if the driver prefers it and there is one, otherwise a programmable one.
 static int choose(const tl_perf *perf, const on_hart *h, const tl_perf_event *event, uint32_t used) {
+    const tl_perf_driver *driver = perf->plan->driver;
     uint32_t left = event->counters & h->present & ~used;
-    uint32_t fixed = left & FIXED_COUNTERS, programmable = event->has_selector ? left & ~FIXED_COUNTERS : 0;
-    bool wants_fixed = !perf->plan->preset->tree->has_sscofpmf;
+    uint32_t fixed = left & driver->fixed_counters, programmable = event->has_selector ? left & ~driver->fixed_counters : 0;
+    bool wants_fixed = driver->prefers_fixed(perf->plan->preset);
     uint32_t best = (wants_fixed && fixed) || !programmable ? fixed : programmable;
     return best ? __builtin_ctz(best) : NOT_ON;
 }
@@ -127,13 +81,13 @@ tl_status tl_perf_new(const tl_perf_plan *plan, tl_machine *machine, tl_arena *a
     for (uint32_t i = 0; i < machine->n_harts; i++) {
         on_hart *h = &perf->harts[i];
         *h = (on_hart){.hart = machine->harts[i],
-                       .port = &tl_rvhpm_on(machine, i)->port,
+                       .pmu = tl_machine_pmu_of(machine, plan->driver->pmu, i),
                        .counter = tl_arena_alloc(arena, plan->n_events),
                        .previous = tl_arena_alloc(arena, plan->n_events * sizeof(uint64_t))};
         if (!h->counter || !h->previous)
             return tl_fail(err, TL_ENOMEM, "the host has no memory left");
         memset(h->counter, NOT_ON, plan->n_events);
-        find_counters(h);
+        h->present = plan->driver->find(h->pmu, h->hart, h->mask);
         for (uint32_t e = 0; e < plan->n_events; e++) {
             if (!(plan->events[e].counters & h->present))
                 return tl_fail(err, TL_EINVAL, "pmu %s has no counter for %s", plan->name, plan->events[e].counted.name);
@@ -147,15 +101,12 @@ tl_status tl_perf_new(const tl_perf_plan *plan, tl_machine *machine, tl_arena *a
 }
 
 static void put_on(tl_perf *perf, on_hart *h, uint32_t e, int counter) {
+    const tl_perf_driver *driver = perf->plan->driver;
     const tl_perf_event *event = &perf->plan->events[e];
     uint32_t n = (uint32_t)counter;
     h->counter[e] = (int8_t)counter;
-    if (n >= FIRST_COUNTER) {
-        write_register(h, CSR_EVENT + n, event->selector | (perf->plan->preset->tree->has_sscofpmf ? EVENT_OF : 0));
-        write_register(h, CSR_COUNTER + n, 0);
-        set_inhibited(h, n, false);
-    }
-    h->previous[e] = read_register(h, CSR_COUNTER + n);
+    driver->start(h->pmu, h->hart, n, event->selector);
+    h->previous[e] = driver->read(h->pmu, h->hart, n);
 }
 
 // Takes groups from the front of the list until the first that does not fit. Linux does so with
@@ -186,7 +137,7 @@ static void read_hart(tl_perf *perf, on_hart *h) {
         if (h->counter[e] == NOT_ON)
             continue;
         uint32_t n = (uint32_t)h->counter[e];
-        uint64_t value = read_register(h, CSR_COUNTER + n);
+        uint64_t value = perf->plan->driver->read(h->pmu, h->hart, n);
         counts[e].running_cycles += passed;
         counts[e].count += (value - h->previous[e]) & h->mask[n];
         h->previous[e] = value;
@@ -196,10 +147,8 @@ static void read_hart(tl_perf *perf, on_hart *h) {
 static void schedule_out(tl_perf *perf, on_hart *h) {
     read_hart(perf, h);
     for (uint32_t e = 0; e < perf->plan->n_events; e++) {
-        if (h->counter[e] >= FIRST_COUNTER) {
-            set_inhibited(h, (uint32_t)h->counter[e], true);
-            write_register(h, CSR_EVENT + (uint32_t)h->counter[e], 0);
-        }
+        if (h->counter[e] != NOT_ON)
+            perf->plan->driver->stop(h->pmu, h->hart, (uint32_t)h->counter[e]);
         h->counter[e] = NOT_ON;
     }
 }
@@ -213,7 +162,7 @@ static void plan_turn(tl_perf *perf) {
         has_all = has_all && h->has_all;
     }
     uint64_t turn_cycles = (uint64_t)((unsigned __int128)TL_PERF_TURN_NS * perf->plan->clock_hz / 1000000000);
-    perf->next_turn = has_all ? UINT64_MAX : now + (turn_cycles ? turn_cycles : 1);
+    perf->next_turn = has_all && !perf->plan->driver->reads_in_turns ? UINT64_MAX : now + (turn_cycles ? turn_cycles : 1);
 }
 
 void tl_perf_enable(tl_perf *perf) {
