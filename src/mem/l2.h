@@ -176,12 +176,8 @@ static inline uint32_t tl_l2_find(tl_l2 *l2, uint64_t line) {
 // Returns whether the second level lacks the line of this index.
 static inline bool tl_l2_is_outside(const tl_l2 *l2, uint32_t l2_way) { return l2->filter != NULL && l2_way >= l2->filter->first; }
 
-TL_ALWAYS_INLINE void tl_l2_add_sharer(tl_l2_line *entry, const tl_l2_client *client) {
-    entry->word |= client->bit;
-}
-TL_ALWAYS_INLINE void tl_l2_remove_sharer(tl_l2_line *entry, const tl_l2_client *client) {
-    entry->word &= ~client->bit;
-}
+TL_ALWAYS_INLINE void tl_l2_add_sharer(tl_l2_line *entry, const tl_l2_client *client) { entry->word |= client->bit; }
+TL_ALWAYS_INLINE void tl_l2_remove_sharer(tl_l2_line *entry, const tl_l2_client *client) { entry->word &= ~client->bit; }
 
 // Returns the data caches other than this client that hold the line.
 TL_ALWAYS_INLINE uint32_t tl_l2_others(const tl_l2_line *entry, const tl_l2_client *client) {

@@ -37,7 +37,7 @@ typedef struct tl_a64_host {
     void *ctx;
     // Called when a register of the timer was written. tl_a64_timers_tick must be called again.
     void (*timer_changed)(void *ctx, tl_hart *h);
-    void (*send_event)(void *ctx, tl_hart *h); // SEV: every hart gets an event
+    void (*send_event)(void *ctx, tl_hart *h);                // SEV: every hart gets an event
     void (*pmu_interrupt)(void *ctx, tl_hart *h, bool level); // TL_A64_INTID_PMU
     // The hart has entered Debug state.
     void (*halted)(void *ctx, tl_hart *h);

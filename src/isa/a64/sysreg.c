@@ -214,12 +214,12 @@ static void effect_TTBR(tl_hart *h, uint32_t reg, uint64_t value) {
 }
 
 static void effect_CONTEXT_NAME(tl_hart *h, uint32_t reg, uint64_t value) {
-    store(h, reg, value);
+    tl_a64_sysreg_store(h, reg, value);
     tl_hart_notice(h, TL_NOTICE_CONTEXT_NAME);
 }
 // Counting in Secure state may change here.
 static void effect_MDCR(tl_hart *h, uint32_t reg, uint64_t value) {
-    store(h, reg, value);
+    tl_a64_sysreg_store(h, reg, value);
     tl_hart_pmu_state_changed(h);
 }
 
