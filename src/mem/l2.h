@@ -293,7 +293,8 @@ TL_ALWAYS_INLINE void tl_l2_take_data(tl_l2_slice *slice, tl_l2_line *entry) {
 TL_ALWAYS_INLINE void tl_l2_release(tl_l2_client *client, uint32_t l2_way) {
     tl_l2_line *entry = &client->l2->lines[l2_way];
     client->link[tl_l2_release_signal(false, (entry->word & TL_L2_WORD_OWNED) != 0, false)] += 1;
-    entry->word &= ~(client->bit | TL_L2_WORD_OWNED); // when another one holds the line, nobody owned it
+    // When another one holds the line, nobody owned it.
+    entry->word &= ~(client->bit | TL_L2_WORD_OWNED);
 }
 
 // A data cache dropped a line that it owned and had changed. The geometry does the rest, a use of
