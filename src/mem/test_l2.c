@@ -187,12 +187,25 @@ static void test_request_is_counted_for_its_agent(void **state) {
     tl_arena_done(&f.arena);
 }
 
+// Requests read and write an entry as one word.
+static void test_word_of_an_entry_has_its_fields(void **state) {
+    (void)state;
+    assert_int_equal(((tl_l2_line){.sharers = TL_L2_ALL_CLIENTS}).word, TL_L2_ALL_CLIENTS);
+    assert_int_equal(((tl_l2_line){.is_owned = true}).word, TL_L2_WORD_OWNED);
+    assert_int_equal(((tl_l2_line){.is_contested = true}).word, TL_L2_WORD_CONTESTED);
+    assert_true(tl_l2_is_free(&(tl_l2_line){.is_dirty = true, .is_prefetched = true, .is_present = true}));
+    assert_true(tl_l2_is_free(&(tl_l2_line){.sharers = 1u << TL_L2_MAX_DATA_CACHES}));
+    assert_false(tl_l2_is_free(&(tl_l2_line){.sharers = 1u << (TL_L2_MAX_DATA_CACHES - 1)}));
+    assert_false(tl_l2_is_free(&(tl_l2_line){.is_contested = true}));
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_owner_is_probed_and_keeps_a_copy),
     cmocka_unit_test(test_writer_takes_the_line_from_data_caches_alone),
     cmocka_unit_test(test_permission_costs_no_probe_when_nobody_else_has_the_line),
     cmocka_unit_test(test_eviction_and_device_take_every_copy),
     cmocka_unit_test(test_request_is_counted_for_its_agent),
+    cmocka_unit_test(test_word_of_an_entry_has_its_fields),
 };
 
 TL_TEST_MAIN(tests)
