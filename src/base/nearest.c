@@ -37,6 +37,12 @@ static uint32_t distance(const char *a, const char *b) {
     return rows[n_a % 3][n_b];
 }
 
+// Bytes behind the last '.', if both names have equal ones: they say nothing about the rest.
+static size_t common_leaf(const char *a, const char *b) {
+    const char *leaf_a = strrchr(a, '.'), *leaf_b = strrchr(b, '.');
+    return leaf_a && leaf_b && strcmp(leaf_a, leaf_b) == 0 ? strlen(leaf_a) : 0;
+}
+
 void tl_nearest_init(tl_nearest *nearest, const char *wanted) {
     *nearest = (tl_nearest){0};
     snprintf(nearest->wanted, sizeof nearest->wanted, "%s", wanted);
@@ -48,7 +54,7 @@ void tl_nearest_offer(tl_nearest *nearest, const char *name) {
         return;
     size_t n_wanted = strlen(nearest->wanted), n_name = strlen(copy), n_longer = n_wanted > n_name ? n_wanted : n_name;
     size_t n_apart = n_longer - (n_wanted < n_name ? n_wanted : n_name);
-    uint32_t limit = (uint32_t)(n_longer * EDIT) / 3;
+    uint32_t limit = (uint32_t)((n_longer - common_leaf(nearest->wanted, copy)) * EDIT) / 3;
     if (limit < EDIT)
         limit = EDIT; // one edit of a very short name
     if (n_apart * EDIT > limit)

@@ -35,6 +35,8 @@ static void test_far_names_are_not_offered(void **state) {
     check_line(__LINE__, "xyzzy", "");
     check_line(__LINE__, "", "");
     check_line(__LINE__, "c", "");
+    check_line(__LINE__, "l1dat.miss", ""); // "l1i.miss" has the same leaf, and another unit
+    check_line(__LINE__, "l1.miss", "; did you mean l1i.miss?");
 }
 
 static void test_a_name_is_offered_once_and_cut_text_is_safe(void **state) {

@@ -1942,7 +1942,7 @@ def the_example_builds_against_the_installed_library():
 
 @test
 def a_machine_is_described_from_the_pipeline_outward():
-    order = ["pipeline", "core", "bp", "l1i", "l1d", "l2", "itlb", "dtlb", "l2tlb", "mem"]
+    order = ["pipeline", "core", "bp", "l1i", "l1d", "l2", "itlb", "dtlb", "l2tlb", "tlb", "walk_cache", "mem"]
     for name in ("rocket", "lowrisc2", "u74", "tiny", "netburst", "ooo", "cloud4", "a53", "a53x4"):
         text = run("describe", "machine", name)[1]
         equal(re.findall(r"^(\w+):", text, re.MULTILINE)[:3], ["name", "summary", "isa"], name)
