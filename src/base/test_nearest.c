@@ -35,7 +35,7 @@ static void test_far_names_are_not_offered(void **state) {
     check_line(__LINE__, "xyzzy", "");
     check_line(__LINE__, "", "");
     check_line(__LINE__, "c", "");
-    check_line(__LINE__, "l1dat.miss", ""); // "l1i.miss" has the same leaf, and another unit
+    check_line(__LINE__, "l1xyz.miss", ""); // "l1i.miss" has the same leaf, and another unit
     check_line(__LINE__, "l1.miss", "; did you mean l1i.miss?");
 }
 
