@@ -2,67 +2,11 @@
 // Counts by instruction. Rows of every engine that books are those of the stepping one, on random
 // code with traps, limits, breakpoints and several harts, and they sum up to the totals. A program
 // whose rows were worked out on paper has those rows.
+#include "attributions.h"
 #include "lockstep.h"
-#include "model/attribution.h"
 #include "random_code.h"
 
 enum { CODE_BYTES = 16 << 10, DATA_BYTES = 64 << 10, DATA_OFFSET = 1 << 20 };
-
-static tl_attribution *attribute(tl_machine *machine) {
-    tl_attribution *attribution;
-    tl_error err = {0};
-    if (tl_attribution_new(&machine->probe, machine->n_harts, &attribution, &err) != TL_OK)
-        fail_msg("%s", err.text);
-    for (uint32_t i = 0; i < machine->n_harts; i++) {
-        machine->harts[i]->attribution = attribution;
-        tl_attribution_set_space(attribution, i, i); // a hart is a space
-    }
-    return attribution;
-}
-
-static const tl_attribution_row *row_at(const tl_attribution *attribution, uint64_t space, uint64_t pc) {
-    uint32_t n_rows;
-    const tl_attribution_row *rows = tl_attribution_rows(attribution, &n_rows);
-    for (uint32_t i = 0; i < n_rows; i++)
-        if (rows[i].pc == pc && rows[i].space == space)
-            return &rows[i];
-    return NULL;
-}
-
-static uint64_t count_of(const tl_attribution_row *row, tl_cell cell) {
-    for (uint32_t i = 0; i < row->n_counts; i++)
-        if (row->counts[i].cell == cell)
-            return row->counts[i].n;
-    return 0;
-}
-
-static void same_counts(const pair *p, const tl_attribution_row *a, const tl_attribution_row *b) {
-    if (a->n_executed != b->n_executed)
-        fail_msg("%s: hart %" PRIu64 " executed %" PRIx64 " %" PRIu64 " times by %s, %" PRIu64 " by step", p->where, a->space, a->pc,
-                 a->n_executed, p->fast->engine->name, b->n_executed);
-    for (tl_cell cell = 0; cell < p->fast->probe.n_cells; cell++) {
-        const tl_unit *unit = tl_probe_unit_of(&p->fast->probe, cell);
-        if (count_of(a, cell) != count_of(b, cell))
-            fail_msg("%s: %s.%s of %" PRIx64 " is %" PRIu64 " by %s, %" PRIu64 " by step", p->where, unit->path,
-                     unit->type->signals[cell - unit->first_cell].name, a->pc, count_of(a, cell), p->fast->engine->name, count_of(b, cell));
-    }
-}
-
-// Rows that only one engine has are empty.
-static void same_rows(const pair *p, const tl_attribution *fast, const tl_attribution *slow) {
-    static const tl_attribution_row none = {0};
-    uint32_t n_rows;
-    const tl_attribution_row *rows = tl_attribution_rows(fast, &n_rows);
-    for (uint32_t i = 0; i < n_rows; i++) {
-        const tl_attribution_row *other = row_at(slow, rows[i].space, rows[i].pc);
-        same_counts(p, &rows[i], other ? other : &none);
-    }
-    rows = tl_attribution_rows(slow, &n_rows);
-    assert_true(n_rows > 30);
-    for (uint32_t i = 0; i < n_rows; i++)
-        if (!row_at(fast, rows[i].space, rows[i].pc))
-            same_counts(p, &none, &rows[i]);
-}
 
 static void point(tl_hart *h, rng *r) {
     tl_rv(h)->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(r, 500) * 16;
@@ -120,15 +64,8 @@ static void random_code(const tl_config *config, const fast_engine *engine, uint
         one_turn(&p, &r);
         if (n % (n_turns / 3) != 0)
             continue;
-        tl_error err = {0};
         pair_same_tallies(&p);
-        for (uint32_t i = 0; i < p.fast->n_harts; i++) { // what was counted since the last turn
-            tl_attribution_begin(p.fast->harts[i]);
-            tl_attribution_begin(p.slow->harts[i]);
-        }
-        same_rows(&p, fast, slow);
-        if (tl_attribution_check(fast, &err) != TL_OK || tl_attribution_check(slow, &err) != TL_OK)
-            fail_msg("%s: %s", p.where, err.text);
+        same_rows(p.where, p.fast, p.slow, fast, slow);
     }
     tl_attribution_free(fast);
     tl_attribution_free(slow);
@@ -264,7 +201,7 @@ static void test_fetch_that_traps_in_its_second_line_is_booked_as_by_step(void *
         assert_non_null(a);
         assert_non_null(b);
         assert_int_equal(count_of(b, TL_S_L1I_READ), 1);
-        same_counts(&p, a, b);
+        same_counts(p.where, p.fast, a, b);
         for (uint32_t i = 0; i < 2; i++)
             tl_attribution_free(attributions[i]);
         pair_free(&p);

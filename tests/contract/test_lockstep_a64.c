@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "attributions.h"
 #include "base/testing.h"
 #include "isa/a64/block/interp.h"
 #include "isa/a64/insn.h"
@@ -278,7 +279,7 @@ static void put_tables(uint8_t *ram, bool is_privileged) {
 
 typedef struct plan {
     uint64_t seed, n_stops;
-    bool is_privileged, is_paged, has_breaks;
+    bool is_privileged, is_paged, has_breaks, is_attributed;
 } plan;
 
 static void start_privileged(tl_hart *h, const plan *it, uint64_t tables) {
@@ -376,6 +377,7 @@ static void run_pair(const tl_config *config, const plan *it) {
     pair p = pair_new(config, it);
     rng *r = &p.r;
     const uint32_t all = (1u << config->n_harts) - 1;
+    tl_attribution *attributions[2] = {it->is_attributed ? attribute(p.fast) : NULL, it->is_attributed ? attribute(p.slow) : NULL};
     uint64_t n_insns = 0;
     for (uint64_t stop = 0; stop < it->n_stops; stop++) {
         const uint64_t ahead = below(r, 3000);
@@ -398,6 +400,10 @@ static void run_pair(const tl_config *config, const plan *it) {
         go_on(&p, a, b, stop_a);
     }
     compare_tallies(&p, it->n_stops);
+    if (it->is_attributed)
+        same_rows("at the end", p.fast, p.slow, attributions[0], attributions[1]);
+    tl_attribution_free(attributions[0]);
+    tl_attribution_free(attributions[1]);
     assert_memory_equal(p.fast->ram, p.slow->ram, RAM_BYTES);
     if (n_insns < 2 * it->n_stops)
         fail_msg("only %" PRIu64 " instructions in %" PRIu64 " stops", n_insns, it->n_stops);
@@ -487,6 +493,24 @@ static void test_system_software_agrees_with_tagged_translations(void **state) {
     }
 }
 
+// Counts by instruction, in user mode and of system software, on one hart and on two.
+static void test_counts_by_instruction_agree(void **state) {
+    (void)state;
+    tl_config config = config_a64();
+    for (uint64_t seed = 61; seed <= 66; seed++) {
+        config.n_harts = 1 + (uint32_t)seed % 2;
+        if (seed == 65)
+            config_tiny(&config);
+        const bool is_privileged = seed % 4 >= 2;
+        run_pair(&config, &(plan){.seed = seed,
+                                  .n_stops = n_stops() / 3,
+                                  .is_privileged = is_privileged,
+                                  .is_paged = seed > 63,
+                                  .has_breaks = seed == 62,
+                                  .is_attributed = true});
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_programs_agree),
     cmocka_unit_test(test_programs_agree_on_a_tiny_machine),
@@ -494,5 +518,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_system_software_agrees),
     cmocka_unit_test(test_system_software_agrees_on_a_tiny_machine),
     cmocka_unit_test(test_system_software_agrees_with_tagged_translations),
+    cmocka_unit_test(test_counts_by_instruction_agree),
 };
 TL_TEST_MAIN(tests)

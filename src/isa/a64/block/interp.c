@@ -10,6 +10,7 @@
 #include "isa/block/fold.h"
 #include "isa/block/run.h"
 #include "isa/block/thread.h"
+#include "model/attribution.h"
 
 #define TL_EXEC_FAST
 #include "isa/a64/block/float.h"
@@ -17,12 +18,13 @@
 
 enum { LINK = 30 };
 
-// The full body serves a PMU that waits for what slow paths count. It serves an address with a tag,
-// too, because a fault shows the tag.
+// The full body serves a PMU that waits for what slow paths count, and an attribution, which books
+// them. It serves an address with a tag, too, because a fault shows the tag.
 static TL_NOINLINE uint8_t *tl_a64_reach(tl_hart *h, const tl_op *op, uint64_t vaddr, uint32_t size_bytes, uint32_t n, tl_access access) {
     tl_block *block = BLOCK;
     const bool is_store = access == TL_ACCESS_STORE;
-    if (h->has_slow_watch || tl_a64_untag(h, vaddr) != vaddr || ((vaddr ^ (vaddr + (uint64_t)n * size_bytes - 1)) & h->line_mask) != 0)
+    if (h->has_slow_watch || h->attribution || tl_a64_untag(h, vaddr) != vaddr ||
+        ((vaddr ^ (vaddr + (uint64_t)n * size_bytes - 1)) & h->line_mask) != 0)
         return NULL;
     const uint64_t rest_cycles = block->cycles - block->before[op - block->ops];
     h->now -= rest_cycles;
@@ -116,7 +118,7 @@ static void op_ret(tl_hart *h, const tl_op *op) { jump_indirect(h, op, false, tr
 // The level has changed with it. An instruction in an illegal state is stepped, and traps.
 static void op_eret(tl_hart *h, const tl_op *op) {
     tl_blocks *store = h->engine_state;
-    if (TL_UNLIKELY(!tl_block_execute(store, BLOCK, (uint32_t)(op - BLOCK->ops))))
+    if (TL_UNLIKELY(!execute(h, op)))
         STOP();
     if (TL_UNLIKELY(tl_a64(h)->sys.is_illegal)) {
         store->why = TL_BLOCK_GO_ON;
@@ -294,11 +296,25 @@ static tl_op_handler *find_fused(const tl_block *block, uint32_t k) {
 
 // ---- the front-end ----
 
+// The end of a block while an attribution is attached: counts of its prediction are its own.
+static void op_booked(tl_hart *h, const tl_op *op) {
+    tl_attribution_transfer(h, PC_OF(op));
+    alone(BLOCK, (uint32_t)(op - BLOCK->ops))(h, op);
+}
+
+static bool is_transfer(uint16_t opc) {
+    const uint8_t cls = tl_a64_rows[opc].cls;
+    return cls == TL_CLASS_BRANCH || cls == TL_CLASS_JAL || cls == TL_CLASS_JALR;
+}
+
 static void prepare(tl_blocks *store, tl_block *block) {
     for (uint32_t k = 0; k < block->n_insns; k++)
         block->ops[k].handler = alone(block, k);
     block->ops[block->n_insns].handler = op_end;
-    if (block->n_insns > 1) { // only the last one is a branch
+    const uint32_t last = block->n_insns - 1u;
+    if (store->hart->attribution && is_transfer(block->opc[last])) {
+        block->ops[last].handler = op_booked;
+    } else if (block->n_insns > 1) { // only the last one is a branch
         tl_op_handler *handler = find_fused(block, block->n_insns - 2u);
         if (handler)
             block->ops[block->n_insns - 2].handler = handler;

@@ -161,7 +161,10 @@ static tl_stop run(tl_hart *h) {
             stop = TL_STOP_HORIZON;
             break;
         }
+        const uint64_t pc = h->pc;
         const tl_step result = tl_a64_step_one(h, engine->pends);
+        if (TL_UNLIKELY(h->attribution != NULL))
+            tl_step_book(h, pc, result);
         if (result != TL_STEP_RETIRED) {
             stop = tl_step_stop(result);
             break;
