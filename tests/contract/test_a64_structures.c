@@ -584,7 +584,7 @@ static void test_reads_of_internal_memory_leave_no_trace(void **state) {
 static void test_only_el3_reads_internal_memory(void **state) {
     (void)state;
     world *w = world_new(true);
-    static const uint16_t writes[][2] = {{2, 0}, {2, 1}, {4, 0}, {4, 1}, {4, 2}};
+    static const uint32_t writes[][2] = {{2, 0}, {2, 1}, {4, 0}, {4, 1}, {4, 2}};
     for (uint32_t el = 0; el < 4; el++) {
         if (el == TL_A64_EL2)
             continue;
