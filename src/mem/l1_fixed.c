@@ -14,14 +14,54 @@ TL_ALWAYS_INLINE void evict_data(tl_hart_mem *hm, uint32_t way) {
         tl_l2_release(&l1->client, l2_way);
 }
 
-// Asks contest.h about the entry that the request reads anyway.
-TL_ALWAYS_INLINE bool is_refused(const tl_hart_mem *hm, tl_l2_found found, bool is_store) {
-    const tl_l2_client *client = &hm->l1d.client;
-    tl_l2_line *entry = &client->l2->lines[found.way];
-    const bool is_here = found.hits != 0;
-    if (TL_LIKELY(!tl_was_sharing(&hm->contender)) && (!is_here || TL_LIKELY(tl_l2_is_free(entry)) || !tl_l2_is_shared(entry, client)))
+// The L2 has granted the line. A way of the set takes it; no way is invalid.
+TL_ALWAYS_INLINE void take_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t line, uint32_t way, tl_l2_reply reply,
+                                bool is_store) {
+    tl_l1 *l1 = &hm->l1d;
+    tl_l1_line *held = &l1->lines[way];
+    evict_data(hm, way);
+    held->l2_way = reply.l2_way;
+    held->state = reply.state;
+    held->is_prefetched = false; // nobody prefetches; one store of both bits
+    held->is_contested = reply.is_contested;
+    l1->cache.tags[way] = (uint32_t)(line >> TL_FIXED_LINE_LOG2);
+    l1->cache.stamps[way] = ++hm->h->stamp;
+    if (is_store)
+        tl_l1d_take_reservations(hm, line);
+    if (TL_LIKELY(!reply.is_contested))
+        tl_slot_show_line(hm, page, vaddr, way, is_store ? TL_LINE_M : TL_LINE_E, true, true);
+}
+
+TL_ALWAYS_INLINE void count_miss(tl_hart *h, uint64_t cycles, bool is_store) {
+    h->tally[is_store ? TL_S_L1D_STORE_MISS : TL_S_L1D_LOAD_MISS] += 1;
+    tl_stall(h, is_store ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS, cycles);
+}
+
+// The L2 lacks the line, or others use it.
+TL_ALWAYS_INLINE bool ask_for_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint64_t line, uint32_t way,
+                                   tl_l2_found found, bool is_store) {
+    tl_l1 *l1 = &hm->l1d;
+    tl_hart *h = hm->h;
+    tl_l2_client *client = &l1->client;
+    if (tl_contest_refuses(&hm->contender, client, found.hits != 0 ? &client->l2->lines[found.way] : NULL, is_store))
         return false;
-    return tl_contest_refuses_shared(&hm->contender, client, is_here ? entry : NULL, is_store);
+    tl_l2_reply reply;
+    if (is_store)
+        tl_l2_acquire_to_write_fixed(client, line, found, h->now, &reply);
+    else
+        tl_l2_acquire_to_read_fixed(client, line, found, h->now, &reply);
+    count_miss(h, reply.cycles, is_store);
+    if (TL_LIKELY(l1->cache.n_invalid == 0)) {
+        take_line(hm, page, vaddr, line, way, reply, is_store);
+        return true;
+    }
+    way = tl_cache_choose(&l1->cache, line); // the request took a line back
+    tl_l1d_fill(hm, line, way, reply, false);
+    if (is_store)
+        tl_l1d_take_reservations(hm, line);
+    if (TL_LIKELY(!reply.is_contested))
+        tl_slot_show_line(hm, page, vaddr, way, is_store ? TL_LINE_M : TL_LINE_E, true, true);
+    return true;
 }
 
 // A load or a store that misses while no way is invalid. The line is shown afterwards. false:
@@ -31,34 +71,15 @@ TL_ALWAYS_INLINE bool data_miss(tl_hart_mem *hm, const tl_page_slot *page, uint6
     tl_hart *h = hm->h;
     tl_l2_client *client = &l1->client;
     uint32_t way = tl_cache_choose_fixed(&l1->cache, line);
-    tl_l1_line *held = &l1->lines[way];
-    __builtin_prefetch(&client->l2->lines[held->l2_way], 1);
+    __builtin_prefetch(&client->l2->lines[l1->lines[way].l2_way], 1);
     tl_l2_found found = tl_l2_find_fixed(client->l2, line);
-    if (is_refused(hm, found, is_store))
-        return false;
-    tl_l2_reply reply;
-    if (is_store)
-        tl_l2_acquire_to_write_fixed(client, line, found, h->now, &reply);
-    else
-        tl_l2_acquire_to_read_fixed(client, line, found, h->now, &reply);
-    h->tally[is_store ? TL_S_L1D_STORE_MISS : TL_S_L1D_LOAD_MISS] += 1;
-    tl_stall(h, is_store ? TL_S_HART_CYC_STORE_MISS : TL_S_HART_CYC_LOAD_MISS, reply.cycles);
-    if (TL_LIKELY(l1->cache.n_invalid == 0)) {
-        evict_data(hm, way);
-        held->l2_way = reply.l2_way;
-        held->state = reply.state;
-        held->is_prefetched = false; // nobody prefetches; one store of both bits
-        held->is_contested = reply.is_contested;
-        l1->cache.tags[way] = (uint32_t)(line >> TL_FIXED_LINE_LOG2);
-        l1->cache.stamps[way] = ++h->stamp;
-    } else { // the request took a line back
-        way = tl_cache_choose(&l1->cache, line);
-        tl_l1d_fill(hm, line, way, reply, false);
-    }
-    if (is_store)
-        tl_l1d_take_reservations(hm, line);
-    if (TL_LIKELY(!reply.is_contested))
-        tl_slot_show_line(hm, page, vaddr, way, is_store ? TL_LINE_M : TL_LINE_E, true, true);
+    if (found.hits == 0 || !TL_LIKELY(tl_l2_is_free(&client->l2->lines[found.way])) || TL_UNLIKELY(tl_was_sharing(&hm->contender)))
+        return ask_for_line(hm, page, vaddr, line, way, found, is_store);
+    const tl_l2_reply reply = {.cycles = tl_l2_acquire_free_fixed(client, found.way, h->now, is_store),
+                               .l2_way = found.way,
+                               .state = is_store ? TL_LINE_M : TL_LINE_E};
+    count_miss(h, reply.cycles, is_store);
+    take_line(hm, page, vaddr, line, way, reply, is_store);
     return true;
 }
 

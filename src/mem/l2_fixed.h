@@ -41,8 +41,13 @@ TL_ALWAYS_INLINE tl_l2_line *tl_l2_use_fixed(const tl_l2_client *client, uint32_
     return &l2->lines[way];
 }
 
-// Most lines are free when they are asked for. Their one data cache owns them from now on.
-TL_ALWAYS_INLINE void tl_l2_grant_free(const tl_l2_client *client, tl_l2_line *entry) { entry->word |= client->bit | TL_L2_WORD_OWNED; }
+// Most lines are free when they are asked for (tl_l2_is_free). The data cache owns the line from now
+// on. Returns the cycles waited.
+TL_ALWAYS_INLINE uint64_t tl_l2_acquire_free_fixed(tl_l2_client *client, uint32_t way, uint64_t time, bool is_store) {
+    uint64_t cycles = tl_l2_begin_fixed(client->l2, &client->agent, time, is_store ? TL_L2_READ_ST : TL_L2_READ_LD);
+    tl_l2_use_fixed(client, way, is_store ? TL_LINK_ACQUIRE_NT_HIT : TL_LINK_ACQUIRE_NB_HIT)->word |= client->bit | TL_L2_WORD_OWNED;
+    return cycles;
+}
 
 TL_ALWAYS_INLINE void tl_l2_acquire_to_write_fixed(tl_l2_client *client, uint64_t line, tl_l2_found found, uint64_t time,
                                                    tl_l2_reply *ret_reply) {
@@ -52,10 +57,6 @@ TL_ALWAYS_INLINE void tl_l2_acquire_to_write_fixed(tl_l2_client *client, uint64_
     if (TL_LIKELY(found.hits != 0)) {
         tl_l2_line *entry = tl_l2_use_fixed(client, found.way, TL_LINK_ACQUIRE_NT_HIT);
         *ret_reply = (tl_l2_reply){.cycles = cycles, .l2_way = found.way, .state = TL_LINE_M};
-        if (TL_LIKELY(tl_l2_is_free(entry))) {
-            tl_l2_grant_free(client, entry);
-            return;
-        }
         ret_reply->cycles += tl_l2_grant_write(client, slice, entry, line, time);
         ret_reply->is_contested = entry->is_contested;
         return;
@@ -73,10 +74,6 @@ TL_ALWAYS_INLINE void tl_l2_acquire_to_read_fixed(tl_l2_client *client, uint64_t
     if (TL_LIKELY(found.hits != 0)) {
         tl_l2_line *entry = tl_l2_use_fixed(client, found.way, TL_LINK_ACQUIRE_NB_HIT);
         *ret_reply = (tl_l2_reply){.cycles = cycles, .l2_way = found.way, .state = TL_LINE_E};
-        if (TL_LIKELY(tl_l2_is_free(entry))) {
-            tl_l2_grant_free(client, entry);
-            return;
-        }
         ret_reply->cycles += tl_l2_grant_read(client, slice, entry, line, time, &ret_reply->state);
         ret_reply->is_contested = entry->is_contested;
         return;
