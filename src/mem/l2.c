@@ -113,24 +113,6 @@ static void evict_tag(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint
     }
 }
 
-void tl_l2_empty(tl_l2 *l2, const tl_agent *agent, uint64_t time) {
-    for (uint32_t i = 0; i <= l2->slice_mask; i++) {
-        tl_l2_slice *slice = &l2->slices[i];
-        for (uint32_t way = 0; way < tl_cache_n_ways(&slice->cache); way++) {
-            if (slice->cache.tags[way] == TL_NO_TAG)
-                continue;
-            if (l2->bsq != NULL) {
-                evict_tag(l2, slice, agent, way, time);
-            } else {
-                tl_l2_line *entry = &l2->lines[slice->first_way + way];
-                tl_l2_evict(l2, slice, agent, way, entry, time);
-                *entry = (tl_l2_line){0};
-            }
-            tl_cache_drop(&slice->cache, way);
-        }
-    }
-}
-
 // `fill` where a tag may cover several lines. kept: an index of tl_l2.lines that must stay, or
 // TL_NO_WAY. Returns TL_NO_WAY if it would not.
 static uint32_t fill_sector(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t kept, uint64_t time) {
@@ -285,6 +267,44 @@ void tl_l2_forget_fetch(tl_l2_client *client, uint32_t l2_way) {
     tl_l2_release_fetch(client, l2_way);
     if (tl_l2_is_outside(l2, l2_way) && l2->lines[l2_way].sharers == 0)
         tl_snoop_filter_release(l2->filter, l2_way);
+}
+
+// All ways are empty. A line of a data cache leaves through the second level.
+static void empty_outside(tl_l2 *l2, const tl_agent *agent, uint64_t time) {
+    uint64_t line;
+    for (uint32_t bucket = 0, found; (found = tl_snoop_filter_first(l2->filter, &bucket, &line)) != TL_NO_WAY;) {
+        tl_l2_slice *slice = tl_l2_slice_of(l2, line);
+        if ((l2->lines[found].sharers & TL_L2_DATA_CACHES) == 0) {
+            tl_l2_take_back(l2, slice, &l2->lines[found], line);
+            tl_snoop_filter_release(l2->filter, found);
+            continue;
+        }
+        slice->tally[TL_L2_EVICT_FILL] += 1;
+        const uint32_t l2_way = admit(l2, slice, agent, line, found, time), way = tl_l2_cache_way(l2, slice, l2_way);
+        tl_l2_evict(l2, slice, agent, way, &l2->lines[l2_way], time);
+        l2->lines[l2_way] = (tl_l2_line){0};
+        tl_cache_drop(&slice->cache, way);
+    }
+}
+
+void tl_l2_empty(tl_l2 *l2, const tl_agent *agent, uint64_t time) {
+    for (uint32_t i = 0; i <= l2->slice_mask; i++) {
+        tl_l2_slice *slice = &l2->slices[i];
+        for (uint32_t way = 0; way < tl_cache_n_ways(&slice->cache); way++) {
+            if (slice->cache.tags[way] == TL_NO_TAG)
+                continue;
+            if (l2->bsq != NULL) {
+                evict_tag(l2, slice, agent, way, time);
+            } else {
+                tl_l2_line *entry = &l2->lines[slice->first_way + way];
+                tl_l2_evict(l2, slice, agent, way, entry, time);
+                *entry = (tl_l2_line){0};
+            }
+            tl_cache_drop(&slice->cache, way);
+        }
+    }
+    if (l2->filter != NULL)
+        empty_outside(l2, agent, time);
 }
 
 // A request uses a line that is here; `hit`: TL_LINK_*_HIT.

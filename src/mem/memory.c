@@ -329,16 +329,36 @@ void tl_memory_switch_context(tl_hart *h, uint64_t context) {
     h->port->context_changed(h);
 }
 
+// Random replacement begins anew, because its next choice tells how many there were.
+static void restart_random(tl_memory *m) {
+    const uint32_t threads = tl_config_core_threads(&m->config);
+    for (uint32_t i = 0; i < m->n_harts; i++) {
+        tl_hart_mem *hm = &m->harts[i];
+        hm->l1i.cache.random = seed_of(m, i - i % threads, UNIT_L1I); // as share_l1 has it
+        hm->l1d.cache.random = seed_of(m, i - i % threads, UNIT_L1D);
+        hm->itlb.tlb.own_random = seed_of(m, i, UNIT_ITLB);
+        hm->dtlb.tlb.own_random = seed_of(m, i, UNIT_DTLB);
+        hm->l2tlb.own_random = seed_of(m, i, UNIT_L2TLB);
+        hm->walk_cache.random = seed_of(m, i, UNIT_WALK_CACHE);
+    }
+    for (uint32_t i = 0; i < m->config.l2_slices; i++)
+        m->l2.slices[i].cache.random = seed_of(m, i, UNIT_L2);
+}
+
 void tl_memory_flush(tl_memory *m, uint64_t now_cycles) {
     tl_l2_empty(&m->l2, &m->harts[0].l1d.client.agent, now_cycles);
     for (uint32_t i = 0; i < m->n_harts; i++)
         tl_tlbs_flush(&m->harts[i], 0, true);
+    restart_random(m);
     for (uint32_t i = 0; i < m->config.mem_channels; i++)
         memset(m->l2.dram.channels[i].open_rows, 0, m->config.mem.mem_banks * sizeof *m->l2.dram.channels[i].open_rows);
 }
 
 uint64_t tl_memory_flush_cycles(const tl_config *config) {
-    const uint64_t n_lines = config->l2.size_bytes / config->l2.line_bytes, channels = config->mem_channels;
+    uint64_t n_lines = config->l2.size_bytes / config->l2.line_bytes;
+    if (config->l2_fill == TL_FILL_EVICT) // data caches have lines that the second level lacks
+        n_lines += (uint64_t)config->n_harts * (config->l1d.size_bytes / config->l1d.line_bytes);
+    const uint64_t channels = config->mem_channels;
     return (n_lines + channels - 1) / channels * config->mem.mem_busy_cycles;
 }
 

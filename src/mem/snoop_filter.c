@@ -57,3 +57,14 @@ void tl_snoop_filter_release(tl_snoop_filter *filter, uint32_t l2_way) {
     filter->nexts[at - 1] = filter->free;
     filter->free = at;
 }
+
+uint32_t tl_snoop_filter_first(const tl_snoop_filter *filter, uint32_t *bucket, uint64_t *ret_line) {
+    for (; *bucket <= filter->mask; *bucket += 1) {
+        const uint32_t at = filter->heads[*bucket];
+        if (at == 0)
+            continue;
+        *ret_line = filter->lines[at - 1];
+        return filter->first + at - 1;
+    }
+    return TL_NO_WAY;
+}

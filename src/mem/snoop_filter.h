@@ -25,5 +25,8 @@ bool tl_snoop_filter_init(tl_snoop_filter *filter, tl_arena *arena, uint32_t n_e
 uint32_t tl_snoop_filter_find(const tl_snoop_filter *filter, uint64_t line);
 uint32_t tl_snoop_filter_take(tl_snoop_filter *filter, uint64_t line);
 void tl_snoop_filter_release(tl_snoop_filter *filter, uint32_t l2_way);
+// The first line that is here, in no order of addresses; TL_NO_WAY: none. The search goes on from
+// *bucket, which begins at 0.
+uint32_t tl_snoop_filter_first(const tl_snoop_filter *filter, uint32_t *bucket, uint64_t *ret_line);
 
 #endif

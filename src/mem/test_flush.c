@@ -14,10 +14,22 @@ typedef struct fixture {
 
 static uint64_t address_of(uint32_t line) { return tl_rig_paddr(0x4000 + line * (uint64_t)LINE_BYTES); }
 
-static void start(fixture *f) {
+typedef struct variant {
+    tl_l2_fill l2_fill;
+    tl_replacement replacement;
+} variant;
+
+static const variant variants[] = {
+    {TL_FILL_MISS, TL_REPLACE_LRU}, {TL_FILL_MISS, TL_REPLACE_RANDOM}, {TL_FILL_EVICT, TL_REPLACE_LRU}, {TL_FILL_EVICT, TL_REPLACE_RANDOM}};
+
+static void start(fixture *f, const variant *of) {
     tl_config config = tl_rig_config();
     *f = (fixture){.time = 0};
     config.n_harts = N_HARTS;
+    config.l2_fill = of->l2_fill;
+    config.l1i.ways = config.l1d.ways = 2;
+    config.l1i.replacement = config.l1d.replacement = config.l2.replacement = of->replacement;
+    config.itlb.replacement = config.dtlb.replacement = config.l2tlb.replacement = of->replacement;
     tl_rig_start(&f->rig, &config);
     f->l2 = f->rig.shared_tally[0];
     f->channel = f->rig.shared_tally[2];
@@ -46,12 +58,11 @@ static void expect_identities(const fixture *f) {
         fail_msg("%s", err.text);
 }
 
-static void test_changed_lines_reach_memory_and_others_go(void **state) {
-    (void)state;
+static void expect_nothing_left(const variant *of) {
     uint64_t random = 5;
     for (uint32_t round = 0; round < 50; round++) {
         fixture f;
-        start(&f);
+        start(&f, of);
         for (uint32_t i = 0; i < 1 + round; i++) {
             random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
             use(&f, random >> 60 & 1, random >> 40 & (N_LINES - 1), random >> 33 & 1);
@@ -72,15 +83,20 @@ static void test_changed_lines_reach_memory_and_others_go(void **state) {
     }
 }
 
-// Two different pasts, one future: each later access takes as long, and counts as much.
-static void test_the_past_does_not_show_in_time_or_counts(void **state) {
+static void test_changed_lines_reach_memory_and_others_go(void **state) {
     (void)state;
-    uint64_t times[2][3 * N_LINES], counts[2][4];
+    for (size_t i = 0; i < TL_COUNT_OF(variants); i++)
+        expect_nothing_left(&variants[i]);
+}
+
+// Two different pasts, one future: each later access takes as long, and counts as much.
+static void expect_no_past(const variant *of) {
+    uint64_t times[2][20 * N_LINES], counts[2][4];
     for (uint32_t past = 0; past < 2; past++) {
         fixture f;
         uint32_t n = 0;
-        start(&f);
-        for (uint32_t i = 0; past == 1 && i < 40; i++)
+        start(&f, of);
+        for (uint32_t i = 0; past == 1 && i < 41; i++)
             use(&f, i % N_HARTS, i * 7 % N_LINES, i % 3 == 0);
         if (past == 1)
             assert_true(tl_rig_fetch(f.rig.harts[0], address_of(2)));
@@ -89,9 +105,12 @@ static void test_the_past_does_not_show_in_time_or_counts(void **state) {
         const uint64_t before[4] = {f.l2[TL_L2_READMISS], f.channel[TL_MEM_ROW_HIT], f.channel[TL_MEM_ROW_MISS],
                                     f.channel[TL_MEM_ROW_CONFLICT]};
         f.time = 200000;
-        for (uint32_t i = 0; i < 3 * N_LINES; i++) {
-            tl_hart *h = f.rig.harts[i % N_HARTS];
-            use(&f, i % N_HARTS, i * 5 % N_LINES, i % 2);
+        uint64_t random = 7;
+        for (uint32_t i = 0; i < 20 * N_LINES; i++) {
+            random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+            const uint32_t hart = random >> 60 & 1;
+            tl_hart *h = f.rig.harts[hart];
+            use(&f, hart, random >> 40 & (N_LINES - 1), random >> 33 & 1);
             times[past][n++] = h->now - f.time;
         }
         assert_true(tl_rig_fetch(f.rig.harts[0], address_of(2)));
@@ -107,11 +126,20 @@ static void test_the_past_does_not_show_in_time_or_counts(void **state) {
     assert_int_equal(times[0][0], 11 + 200); // the L2 has no line, the bank no row
 }
 
-// 16 lines of 7 cycles on one channel.
+static void test_the_past_does_not_show_in_time_or_counts(void **state) {
+    (void)state;
+    for (size_t i = 0; i < TL_COUNT_OF(variants); i++)
+        expect_no_past(&variants[i]);
+}
+
+// 16 lines of 7 cycles on one channel. Two data caches of 4 lines may have 8 more.
 static void test_channels_are_free_after_the_time_of_a_flush(void **state) {
     (void)state;
     fixture f;
-    start(&f);
+    start(&f, &variants[2]);
+    assert_true(tl_memory_flush_cycles(&f.rig.config) == (16 + 8) * 7);
+    tl_rig_stop(&f.rig);
+    start(&f, &variants[0]);
     assert_true(tl_memory_flush_cycles(&f.rig.config) == 16 * 7);
     for (uint32_t line = 0; line < N_LINES; line++)
         use(&f, 0, line, true);

@@ -232,7 +232,7 @@ static tl_status check_lines(const tl_config *config, tl_error *err) {
 }
 
 static tl_status check_inclusion(const tl_config *config, const char *part, const tl_cache_config *l1, tl_error *err) {
-    if (config->l2.size_bytes >= l1->size_bytes)
+    if (config->l2_fill == TL_FILL_EVICT || config->l2.size_bytes >= l1->size_bytes)
         return TL_OK;
     char size[32];
     tl_format_u64(l1->size_bytes, TL_SCALE_BYTES, size);

@@ -48,8 +48,8 @@ void tl_memory_set_bus(tl_memory *memory, const struct tl_bus *bus);
 TL_MUST_CHECK bool tl_memory_dma(tl_memory *memory, const tl_agent *agent, uint64_t paddr, uint64_t size_bytes, bool is_write,
                                  uint64_t now_cycles);
 // All harts stand still since `now_cycles`. Writes changed lines to memory, empties caches and
-// TLBs, closes the rows of DRAM, and counts all of it. Channels are free tl_memory_flush_cycles
-// later, however much they write.
+// TLBs, closes the rows of DRAM, and counts all of it. Random replacement begins anew. Channels are
+// free tl_memory_flush_cycles later, however much they write.
 void tl_memory_flush(tl_memory *memory, uint64_t now_cycles);
 uint64_t tl_memory_flush_cycles(const tl_config *config);
 // Writes l1d lines etc. down? Never needed: data is always in RAM. For inspection: state of the

@@ -87,7 +87,8 @@ static void test_impossible_machines_are_refused_with_a_remedy(void **state) {
         {__LINE__,
          {{"l1d.size", 1 << 20}},
          "l2.size = 512KiB: must be at least l1d.size = 1MiB, since the second level holds every line of the first"},
-        {__LINE__, {{"l2.size", 32 << 10}}, NULL}, // as large as l1i and l1d each: possible
+        {__LINE__, {{"l2.size", 16 << 10}, {"l2.fill", TL_FILL_EVICT}}, NULL}, // not inclusive
+        {__LINE__, {{"l2.size", 32 << 10}}, NULL},                             // as large as l1i and l1d each: possible
         {__LINE__, {{"itlb.entries", 0}}, "itlb.entries = 0: must be between 1 and 512"},
         {__LINE__, {{"itlb.ways", 5}}, "itlb.entries = 32: must be 5 ways times a power of two, such as 20 or 40"},
         {__LINE__, {{"l2tlb.ways", 3}}, "l2tlb.entries = 1024: must be 3 ways times a power of two, such as 768 or 1536"},

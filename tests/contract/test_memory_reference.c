@@ -796,7 +796,7 @@ static void test_second_levels_filled_by_evictions_equal_reference(void **state)
         run_system("filled by evictions, system", &config, stream(610 + n_harts));
     }
     set_policy(&config, TL_REPLACE_LRU);
-    config.l2.size_bytes = 2048; // smaller than the first level
+    config.l2.size_bytes = 1024; // smaller than each L1D
     config.l2_slices = 1;
     run_machine("filled by evictions, small L2", &config, stream(620));
 }

@@ -31,6 +31,8 @@
     while (h->next_op) \
     h->next_op->handler(h, h->next_op)
 #else
+// The empty statement keeps the address in one register, because the compiler computes it twice
+// without it.
 #define GO(op)                   \
     do {                         \
         const tl_op *go_ = (op); \
