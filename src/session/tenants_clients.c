@@ -16,10 +16,16 @@
 static void catch_up(tl_tenants *t, uint32_t partition, uint64_t cycle) {
     const tl_chip_monitor_type *type = t->monitor_type;
     const uint64_t until = t->until;
+    const bool was_settling = t->is_settling;
     const uint64_t target = tl_lesser(cycle + 1, type->next_of(t->monitor, partition));
     tl_chip_hold(t->chip, partition, target);
-    if (t->failure == TL_OK && !t->must_stop)
-        t->failure = tl_tenants_run_others(t, target, &t->why);
+    t->is_settling = true; // a stop comes afterwards, because `present` wants all growth before it
+    if (t->failure == TL_OK && !t->must_stop) {
+        // A client of the others may fail meanwhile; its failure stays.
+        const tl_status status = tl_tenants_run_others(t, target, &t->why);
+        t->failure = t->failure == TL_OK ? status : t->failure;
+    }
+    t->is_settling = was_settling;
     tl_chip_release(t->chip, partition);
     t->until = until;
     type->present(t->monitor, tl_lesser(target, type->next(t->monitor)));

@@ -125,16 +125,36 @@ static tl_tenants_counts *run_to_end(tl_tenants *tenants) {
     return counts;
 }
 
+// A burst is late if the monitor has answered a load of a later cycle without it.
+static uint64_t presented_cycle;
+static uint32_t n_bursts, n_late_bursts;
+static void watch_present(tl_chip_monitor *m, uint64_t cycle) {
+    presented_cycle = cycle;
+    REAL->present(m, cycle);
+}
+static void watch_moved(tl_chip_monitor *m, uint64_t cycle, uint32_t tag) {
+    n_bursts++;
+    n_late_bursts += cycle < presented_cycle;
+    REAL->moved(m, cycle, tag);
+}
+
+static uint32_t n_polls, polls_per_stop; // 0: no stop
+static bool stops(void *ctx) { return (void)ctx, polls_per_stop && ++n_polls % polls_per_stop == 0; }
+
 // Runs the file and keeps the run, so that the monitor can be asked.
 static tl_tenants *run(tl_engine engine) {
     tl_chip_monitor_type type = *REAL;
     type.halt = watch_halt;
     type.reach = watch_reach;
     type.store = watch_store;
+    type.present = watch_present;
+    type.moved = watch_moved;
+    presented_cycle = n_late_bursts = n_bursts = 0;
     memset(&seen, 0, sizeof seen);
     static tl_chip_monitor_type kept;
     kept = type;
     tl_tenants *tenants = seen.tenants = open_file(&kept, engine);
+    tenants->options.wants_stop = stops;
     tl_tenants_release(run_to_end(tenants)); // blocks equal the truth
     return tenants;
 }
@@ -286,6 +306,28 @@ static void test_engines_and_neighbors_do_not_show_to_a_reader(void **state) {
                 strcpy(first[k], now);
             else if (strcmp(first[k], now) != 0)
                 fail_msg("row %zu: %s reads something else", i, names[k]);
+        }
+        tl_tenants_close(tenants);
+    }
+}
+
+// Stops come anywhere, also while a load waits for the neighbors.
+static void test_stops_do_not_show_to_a_reader(void **state) {
+    (void)state;
+    static const uint32_t rows[] = {0, 2, 5, 7, 11};
+    static char first[2][MAX_OUTPUT];
+    static const char *const names[] = {"reader", "asker"};
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        write_readers("SAFE", "sockets_local", "");
+        polls_per_stop = rows[i];
+        tl_tenants *tenants = run(TL_ENGINE_FASTEST);
+        polls_per_stop = 0;
+        assert_true(n_bursts > 1000 && n_late_bursts == 0);
+        for (size_t k = 0; k < TL_COUNT_OF(names); k++) {
+            if (i == 0)
+                strcpy(first[k], output_of(names[k]));
+            else if (strcmp(first[k], output_of(names[k])) != 0)
+                fail_msg("a stop each %u polls: %s reads something else", rows[i], names[k]);
         }
         tl_tenants_close(tenants);
     }
@@ -630,6 +672,7 @@ int main(void) {
         cmocka_unit_test(test_a_reader_finds_the_truth_of_its_instants),
         cmocka_unit_test(test_a_snapshot_has_what_came_before_it),
         cmocka_unit_test(test_engines_and_neighbors_do_not_show_to_a_reader),
+        cmocka_unit_test(test_stops_do_not_show_to_a_reader),
         cmocka_unit_test(test_each_cell_of_the_access_matrix),
         cmocka_unit_test(test_odd_accesses_fault_or_answer),
         cmocka_unit_test(test_the_mailbox_answers_while_all_harts_stand),

@@ -64,18 +64,11 @@ static uint64_t first_dequeue(const tl_smpm *m, uint32_t ccu, uint32_t channel) 
     return is_device && dequeue + (uint64_t)(n - 1) * n_turns > s->device_at ? 0 : dequeue;
 }
 
-static bool is_zero(const uint32_t *lanes) {
-    uint32_t any = 0;
-    for (uint32_t lane = 0; lane < TL_SMPM_REC_CTRS; lane++)
-        any |= lanes[lane];
-    return any == 0;
-}
-
 static void add_row(tl_smpm *m, uint32_t ccu, uint32_t row, uint32_t lumps) {
     const uint32_t at = tl_smpm_bank_row(m, ccu, m->core->ccus[ccu].active ^ 1u, row);
     const tl_smpm_row *info = &m->rows[m->row_first[ccu] + row];
     const tl_smpm_row_route *route = &m->row_routes[m->row_first[ccu] + row];
-    if (is_zero(m->lanes[at]) && !m->row_ovf[at])
+    if (!tl_smpm_holds_units(m->lanes[at]) && !m->row_ovf[at])
         return;
     for (uint32_t left = lumps & route->dests; left; left &= left - 1) {
         uint32_t channel = (uint32_t)__builtin_ctz(left);

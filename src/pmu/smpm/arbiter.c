@@ -239,17 +239,10 @@ static void add_parts(tl_smpm *m, uint32_t channel, uint32_t end) { // of channe
     }
 }
 
-static bool holds_units(const tl_smpm_record *record) {
-    uint32_t any = 0;
-    for (uint32_t lane = 0; lane < TL_SMPM_REC_CTRS; lane++)
-        any |= record->lanes[lane];
-    return any != 0;
-}
-
 // Adds adds_done to end - 1 of a channel, of which the last is not one.
 static void add_many(tl_smpm *m, uint32_t channel, uint32_t end) {
     tl_smpm_channel *c = &m->core->channels[channel];
-    if (c->has_fixed && holds_units(&c->fixed)) {
+    if (c->has_fixed && tl_smpm_holds_units(c->fixed.lanes)) {
         while (c->adds_done < end)
             add(m, channel, TL_SMPM_NEVER); // no cycle is seen before the last
         return;

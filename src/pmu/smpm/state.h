@@ -302,6 +302,12 @@ static inline uint32_t tl_smpm_source_of(const tl_smpm *m, uint32_t partition) {
 static inline bool tl_smpm_row_is_of(const tl_smpm *m, const tl_smpm_row_route *route, uint32_t partition) {
     return route->target == TL_SMPM_TO_FIXED && route->channel == m->layout.partitions[partition].channel;
 }
+static inline bool tl_smpm_holds_units(const uint32_t *lanes) { // of a row or record
+    uint32_t any = 0;
+    for (uint32_t lane = 0; lane < TL_SMPM_REC_CTRS; lane++)
+        any |= lanes[lane];
+    return any != 0;
+}
 // Metric of lane 0.
 static inline uint32_t tl_smpm_row_index(const tl_smpm *m, const tl_smpm_row *row) {
     return row->is_residue ? tl_smpm_residue_index(&m->config, m->layout.n_types, row->type, row->first)
