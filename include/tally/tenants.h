@@ -57,8 +57,8 @@ typedef struct tl_tenants_options {
     // oob: path of a socket at which out-of-band clients find the monitor's mailbox (tally/oob.h).
     // oob_key: a file with the key of their operator, 64 hexadecimal digits. NULL: none.
     const char *oob, *oob_key;
-    // The monitor's hardware keeps an account for tl_tenants_cost_write, which takes host time. Units
-    // then show each window, so that switches may begin some cycles later. TL_EINVAL of
+    // The monitor's hardware keeps an account for tl_tenants_cost_write, which takes host time.
+    // Units then show each window, so that switches may begin some cycles later. TL_EINVAL of
     // tl_tenants_new: the run has no monitor.
     bool wants_cost;
 } tl_tenants_options;

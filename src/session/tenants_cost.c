@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the hardware of a run's monitor cost (tenants.h).
+// The cost of the monitor's hardware in a run (tenants.h).
 #include <stdlib.h>
 
 #include "session/account.h"

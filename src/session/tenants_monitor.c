@@ -175,10 +175,10 @@ tl_status tl_tenants_monitor_start(tl_tenants *t, tl_error *err) {
 static tl_status check_cost(const tl_tenants *t, tl_error *err) {
     const tl_account_type *account = t->monitor_pmu ? tl_account_find(t->monitor_pmu) : NULL;
     if (!t->monitor_pmu)
-        return tl_fail(err, TL_EINVAL, "%.160s: the cost is that of a monitor, and the run has none; name one: monitor: smpm",
+        return tl_fail(err, TL_EINVAL, "%.160s: the cost is that of a monitor, and the run has none; name one with --monitor",
                        t->plan.file_name);
     if (!account || !account->page || !account->page->fill_run)
-        return tl_fail(err, TL_EINVAL, "monitor %s does not measure its cost; smpm does", t->monitor_pmu->name);
+        return tl_fail(err, TL_EINVAL, "monitor %s does not measure its cost; leave the cost out", t->monitor_pmu->name);
     return TL_OK;
 }
 

@@ -139,7 +139,8 @@ void tl_smpm_meter_add(tl_smpm_meter *meter, uint64_t n_adds, uint32_t n_blocks)
 void tl_smpm_meter_deliver(tl_smpm_meter *meter, uint32_t ccu);
 // The same for the units of a CCU whose filter routes them to one channel alone.
 void tl_smpm_meter_deliver_fixed(tl_smpm_meter *meter, uint32_t ccu, uint32_t channel);
-uint32_t tl_smpm_meter_n_signals(const tl_smpm_meter *meter); // counters that have a signal, of all units
+// Counters that have a signal, of all units.
+uint32_t tl_smpm_meter_n_signals(const tl_smpm_meter *meter);
 void tl_smpm_meter_switch(tl_smpm_meter *meter, bool is_in_switch);
 
 // ---- synthetic load: a group of units whose signals are 1 in `events_per_million` of cycles ----

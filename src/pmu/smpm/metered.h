@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The meter of cost.h, fed by a model of a chip while it runs: frames, records, commits, triggers and
-// switches of that run. A metered model visits every window, which takes host time and changes no block.
+// The meter of cost.h, fed by a model of a chip while it runs: frames, records, commits, triggers
+// and switches of that run. A metered model visits every window, which takes host time and changes
+// no block.
 //
-// A switch delivers the counters of its partition, and the filtered ones of shared units that are
-// routed to that partition, once for the other ways. What belongs to a switch is the activity of the
-// partition while its steps CS2 to CS13 run. Clocked bits of all cycles belong to none.
+// A switch delivers the counters of its partition once for the other ways. Filtered counters of
+// shared units that are routed to the partition go with them. Activity of a partition belongs to
+// its switch while steps CS2 to CS13 run. Clocked bits of all cycles belong to none.
 #ifndef TL_PMU_SMPM_METERED_H
 #define TL_PMU_SMPM_METERED_H
 
