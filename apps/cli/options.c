@@ -428,6 +428,13 @@ static bool finish_tenants(cli_parser *p, int argc, char *const *argv, int first
         return cli_fail(p, "%s: one word too many; programs and their arguments stand in the file", argv[first]);
     if (o->wants_json && o->report.format == TL_FORMAT_CSV)
         return cli_fail(p, "--csv and --json are two formats; give one");
+    if (o->describe_format != TL_DESCRIBE_TEXT && !o->wants_cost)
+        return cli_fail(p, "--format goes with --cost; counts have -j and --csv");
+    if (o->wants_cost && o->report.format == TL_FORMAT_CSV)
+        return cli_fail(p, "--cost has no CSV; leave --csv out, or give -j");
+    if (o->wants_json && o->describe_format != TL_DESCRIBE_TEXT && o->describe_format != TL_DESCRIBE_JSON)
+        return cli_fail(p, "-j and --format are two formats; give one");
+    o->wants_json = o->wants_json || o->describe_format == TL_DESCRIBE_JSON;
     if (o->oob_hold && !o->oob)
         return cli_fail(p, "--oob-hold needs --oob SOCKET, at which clients find the chip");
     if (o->key && !o->oob)

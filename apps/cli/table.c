@@ -277,11 +277,18 @@ const cli_option cli_option_rows[] = {
      "Answer out-of-band clients at this Unix socket, mode 0600, while the run goes on: tally oob SOCKET COMMAND.", "@files"},
     {T, OPT_OOB_HOLD, 0, "oob-hold", NULL, WHAT,
      "Keep the chip at the end of the run and answer --oob until an interrupt (Ctrl-C), then print the counts.", NULL},
+    {T, OPT_COST, 0, "cost", NULL, WHAT,
+     "Print what the monitor's hardware cost in this run, too: activity and energy beside six other ways to count, and the break-even curve "
+     "with the run's point. The run takes more host time.",
+     NULL},
     {T | Q, OPT_KEY, 'k', "key", "FILE", WHAT,
      "The key of the out-of-band operator, 64 hexadecimal digits: latches of VMs and configuration need it.", "@files"},
     {Q, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line for each command.", NULL},
     {T, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line with every signal of every view, schema tally.tenants/1.", NULL},
     {T, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each view.", NULL},
+    {T, OPT_FORMAT, 0, "format", "text|md|json|svg", HOW,
+     "With --cost: behind the counts as text (the default) or JSON, or alone as a page of Markdown or the picture of the curve.",
+     "text md json svg"},
     {T, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write the counts to FILE instead of standard error.", "@files"},
 
     {R | L | C | U | P | T | A, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,

@@ -40,18 +40,40 @@ static int status_of(tl_status status) {
     }
 }
 
+static FILE *stream_of(const cli_output *output) { return output->stream ? output->stream : stderr; }
+
+static int finish(tl_status status, cli_output *output, const tl_error *err) {
+    if (status == TL_OK)
+        return 0;
+    cli_output_check(output);
+    // Closing reports errors of output.
+    return output->error ? STATUS_FAILED : complain(STATUS_FAILED, err->text);
+}
+
+// A page or a picture is the cost alone.
+static bool has_counts(const cli_options *options) {
+    return options->describe_format != TL_DESCRIBE_MARKDOWN && options->describe_format != TL_DESCRIBE_SVG;
+}
+
+static int write_cost(const cli_options *options, tl_tenants *tenants, cli_output *output) {
+    tl_error err = {0};
+    if (!options->wants_cost)
+        return 0;
+    if (has_counts(options) && !options->wants_json)
+        fputc('\n', stream_of(output));
+    tl_status status =
+        tl_tenants_cost_write(tenants, options->wants_json ? TL_DESCRIBE_JSON : options->describe_format, stream_of(output), &err);
+    return finish(status, output, &err);
+}
+
 static int write_counts(const cli_options *options, tl_tenants_counts *counts, cli_output *output) {
     tl_format format = options->wants_json ? TL_FORMAT_JSON : options->report.format;
     tl_error err = {0};
     if (options->with_equal)
         tl_tenants_counts_show_all(counts);
-    tl_status status = tl_tenants_counts_write(counts, format, output->stream ? output->stream : stderr, &err);
+    tl_status status = has_counts(options) ? tl_tenants_counts_write(counts, format, stream_of(output), &err) : TL_OK;
     tl_tenants_counts_free(counts);
-    if (status == TL_OK)
-        return 0;
-    cli_output_check(output);
-    // Closing reports errors of output.
-    return output->error ? STATUS_FAILED : complain(STATUS_FAILED, err.text);
+    return finish(status, output, &err);
 }
 
 // Intervals as they end, then the whole. *ret_was_cut: an interrupt ended the run.
@@ -82,7 +104,8 @@ static int run(const cli_options *options, tl_tenants *tenants, cli_output *outp
         counts = NULL;
         if (tl_tenants_counts_new(tenants, &counts, &err) != TL_OK)
             return complain(STATUS_FAILED, err.text);
-        return write_counts(options, counts, output);
+        int failed_last = write_counts(options, counts, output);
+        return failed_last ? failed_last : write_cost(options, tenants, output);
     }
 }
 
@@ -103,6 +126,7 @@ int cli_tenants(const cli_options *options) {
     given.wants_stop = is_interrupted;
     given.oob = options->oob;
     given.oob_key = options->key;
+    given.wants_cost = options->wants_cost;
     catch_signals();
     tl_status made = tl_tenants_new(&given, &tenants, &err);
     if (made != TL_OK)

@@ -25,6 +25,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <tally/catalogue.h>
 #include <tally/error.h>
 #include <tally/report.h>
 #include <tally/run.h>
@@ -56,6 +57,10 @@ typedef struct tl_tenants_options {
     // oob: path of a socket at which out-of-band clients find the monitor's mailbox (tally/oob.h).
     // oob_key: a file with the key of their operator, 64 hexadecimal digits. NULL: none.
     const char *oob, *oob_key;
+    // The monitor's hardware keeps an account for tl_tenants_cost_write, which takes host time.
+    // Units then show each window, so that switches may begin some cycles later. TL_EINVAL of
+    // tl_tenants_new: the run has no monitor.
+    bool wants_cost;
 } tl_tenants_options;
 
 TL_API void tl_tenants_options_init(tl_tenants_options *ret_options);
@@ -169,6 +174,10 @@ TL_API bool tl_tenants_block_value_at(const tl_tenants_counts *counts, uint32_t 
 TL_API void tl_tenants_counts_show_all(tl_tenants_counts *counts);
 // TL_FORMAT_TEXT, TL_FORMAT_JSON (one object a line, every signal that is not 0) or TL_FORMAT_CSV.
 TL_MUST_CHECK TL_API tl_status tl_tenants_counts_write(const tl_tenants_counts *counts, tl_format format, FILE *stream, tl_error *err);
+// Writes what the hardware of the monitor cost so far: its activity beside six other ways to count,
+// energy, and the break-even curve with the run's point. TL_DESCRIBE_SVG is the curve alone.
+// TL_EINVAL: wants_cost was not set.
+TL_MUST_CHECK TL_API tl_status tl_tenants_cost_write(tl_tenants *tenants, tl_describe_format format, FILE *stream, tl_error *err);
 
 TL_END_DECLS
 

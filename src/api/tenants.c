@@ -3,7 +3,9 @@
 #include <tally/tenants.h>
 
 #include "api/fill.h"
+#include "report/cost.h"
 #include "report/tenants.h"
+#include "session/cost_maker.h"
 #include "session/tenants.h"
 
 TL_API void tl_tenants_options_init(tl_tenants_options *ret_options) { tl_tenants_init(ret_options); }
@@ -81,4 +83,14 @@ TL_API bool tl_tenants_block_value_at(const tl_tenants_counts *counts, uint32_t 
 
 TL_API tl_status tl_tenants_counts_write(const tl_tenants_counts *counts, tl_format format, FILE *stream, tl_error *err) {
     return tl_report_tenants(counts, format, stream, err);
+}
+
+TL_API tl_status tl_tenants_cost_write(tl_tenants *tenants, tl_describe_format format, FILE *stream, tl_error *err) {
+    tl_cost *cost;
+    tl_status status = tl_tenants_cost_new(tenants, &cost, err);
+    if (status != TL_OK)
+        return status;
+    status = tl_report_run_cost(cost, format, stream, err);
+    tl_cost_free(cost);
+    return status;
 }

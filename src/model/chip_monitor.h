@@ -61,6 +61,7 @@ typedef struct tl_monitor_plan {
     uint32_t n_vms;
     // Of the out-of-band operator, TL_MONITOR_KEY_BYTES; NULL: nobody proves to be the operator.
     const uint8_t *operator_key;
+    bool measures_cost;   // the design keeps an account of its activity, which takes host time
     tl_monitor_host host; // copied
 } tl_monitor_plan;
 

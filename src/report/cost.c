@@ -161,7 +161,9 @@ static tl_status put_svg(const tl_cost *cost, FILE *stream, tl_error *err) {
         const tl_cost_table *table = &cost->tables[t];
         if (!table->x)
             continue;
-        const uint32_t n_series = table->n_columns < TL_PLOT_MAX_SERIES ? table->n_columns : TL_PLOT_MAX_SERIES;
+        // A mark takes the place of the last line.
+        const uint32_t n_lines = table->mark ? TL_PLOT_MAX_SERIES - 1 : TL_PLOT_MAX_SERIES;
+        uint32_t n_series = table->n_columns < n_lines ? table->n_columns : n_lines;
         const uint32_t n_points = table->n_rows < MAX_POINTS ? table->n_rows : MAX_POINTS;
         for (uint32_t k = 0; k < n_series; k++) {
             for (uint32_t i = 0; i < n_points; i++) {
@@ -170,6 +172,9 @@ static tl_status put_svg(const tl_cost *cost, FILE *stream, tl_error *err) {
             }
             series[k] = (tl_plot_series){.name = table->columns[k], .points = points[k], .n_points = n_points};
         }
+        const tl_plot_point mark = {.x = table->mark_x, .y = table->mark_y, .low = table->mark_y, .high = table->mark_y};
+        if (table->mark)
+            series[n_series++] = (tl_plot_series){.name = table->mark, .points = &mark, .n_points = 1};
         const tl_plot_panel panel = {.title = cost->title,
                                      .subtitle = table->title,
                                      .x_label = table->corner,
@@ -237,6 +242,14 @@ static void put_json(const tl_cost *cost, tl_json *json) {
     tl_json_end_object(json);
 }
 
+static tl_status finish(tl_status status, tl_json *json, FILE *stream, tl_error *err) {
+    if (status == TL_OK)
+        status = tl_json_flush(json, err);
+    if (status == TL_OK && (fflush(stream) != 0 || ferror(stream)))
+        status = tl_fail(err, TL_EIO, "the account could not be written in full");
+    return status;
+}
+
 tl_status tl_report_cost(const tl_cost *cost, tl_describe_format format, FILE *stream, tl_error *err) {
     tl_json json;
     tl_status status = TL_OK;
@@ -255,9 +268,49 @@ tl_status tl_report_cost(const tl_cost *cost, tl_describe_format format, FILE *s
     case TL_DESCRIBE_JSON: put_json(cost, &json); break;
     case TL_DESCRIBE_SVG: status = put_svg(cost, stream, err); break;
     }
-    if (status == TL_OK)
-        status = tl_json_flush(&json, err);
-    if (status == TL_OK && (fflush(stream) != 0 || ferror(stream)))
-        status = tl_fail(err, TL_EIO, "the account could not be written in full");
-    return status;
+    return finish(status, &json, stream, err);
+}
+
+// ---- a measured run: tally tenants --cost
+
+static void put_run_title(const tl_cost *cost, const char *mark, FILE *stream) {
+    fprintf(stream, "%s%s of %s in this run: %u counters in %u %s\n\n%s%s\n", mark, cost->title, cost->machine, cost->n_counters,
+            cost->n_holders, cost->holders, *mark ? "" : "  ", cost->remark);
+}
+
+static void put_run_json(const tl_cost *cost, tl_json *json) {
+    tl_json_begin_object(json, NULL);
+    tl_json_string(json, "type", "cost");
+    tl_json_string(json, "machine", cost->machine);
+    tl_json_u64(json, "units", cost->n_holders);
+    tl_json_u64(json, "counters", cost->n_counters);
+    tl_json_string(json, "remark", cost->remark);
+    for (uint32_t i = 0; i < cost->n_tables; i++) {
+        const tl_cost_table *table = &cost->tables[i];
+        put_json_table(table, json);
+        if (!table->mark)
+            continue;
+        tl_json_begin_object(json, "point");
+        tl_json_double(json, "events_per_million", table->mark_x);
+        tl_json_double(json, "energy", table->mark_y);
+        tl_json_end_object(json);
+    }
+    tl_json_end_object(json);
+}
+
+tl_status tl_report_run_cost(const tl_cost *cost, tl_describe_format format, FILE *stream, tl_error *err) {
+    tl_json json;
+    tl_status status = TL_OK;
+    tl_json_init_file(&json, stream, TL_JSON_LINES);
+    switch (format) {
+    case TL_DESCRIBE_TEXT:
+    case TL_DESCRIBE_MARKDOWN:
+        put_run_title(cost, format == TL_DESCRIBE_TEXT ? "" : "# ", stream);
+        for (uint32_t i = 0; i < cost->n_tables; i++)
+            (format == TL_DESCRIBE_TEXT ? put_text_table : put_markdown_table)(&cost->tables[i], stream);
+        break;
+    case TL_DESCRIBE_JSON: put_run_json(cost, &json); break;
+    case TL_DESCRIBE_SVG: status = put_svg(cost, stream, err); break;
+    }
+    return finish(status, &json, stream, err);
 }

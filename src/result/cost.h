@@ -32,7 +32,7 @@ typedef struct tl_cost_size { // a chip of so many units with so many counters e
     tl_cost_design *designs; // n_kinds of tl_cost
 } tl_cost_size;
 
-enum { TL_COST_MAX_PARTS = 16, TL_COST_MAX_TABLES = 4, TL_COST_MAX_COLUMNS = 8 };
+enum { TL_COST_MAX_PARTS = 16, TL_COST_MAX_TABLES = 8, TL_COST_MAX_COLUMNS = 8 };
 
 // A table of a design's page beside storage: activity, energy, ratios.
 typedef struct tl_cost_table {
@@ -44,6 +44,9 @@ typedef struct tl_cost_table {
     const double *values;    // n_columns of each row; negative: never
     const double *x;         // of each row, where the table is a curve; NULL: it is none
     const char *y_label;     // of a curve
+    // A measured point of the first column beside the curve; NULL: there is none.
+    const char *mark;
+    double mark_x, mark_y;
 } tl_cost_table;
 
 typedef struct tl_cost {

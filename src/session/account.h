@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "machine/machine.h"
+#include "model/chip_monitor.h"
 #include "model/pmu.h"
 
 struct tl_cost;
@@ -29,6 +30,9 @@ typedef struct tl_account_page {
     // The design on a chip of so many units with so many counters each, otherwise built as here.
     TL_MUST_CHECK tl_status (*of_units)(const tl_machine *machine, uint32_t n_units, uint32_t n_counters, tl_account *ret_account,
                                         tl_error *err);
+    // Tells what a run cost whose monitor measured it (measures_cost): remark and tables. NULL: the
+    // design does not measure.
+    TL_MUST_CHECK tl_status (*fill_run)(tl_chip_monitor *monitor, struct tl_cost *cost, tl_error *err);
 } tl_account_page;
 
 typedef struct tl_account_type {

@@ -4,6 +4,7 @@
 #ifndef TL_SESSION_TENANTS_H
 #define TL_SESSION_TENANTS_H
 
+#include "result/cost.h"
 #include "result/tenants.h"
 #include "session/tenants_file.h"
 
@@ -14,5 +15,9 @@ TL_MUST_CHECK tl_status tl_tenants_run(tl_tenants *tenants, tl_run_state *ret_st
 void tl_tenants_end(tl_tenants *tenants, tl_end_reason reason);
 void tl_tenants_serve_oob(tl_tenants *tenants);
 TL_MUST_CHECK tl_status tl_tenants_count(tl_tenants *tenants, bool of_interval, tl_tenants_counts **ret_counts, tl_error *err);
+// Tells what the hardware of the monitor cost so far (wants_cost). The caller frees it
+// (tl_cost_free).
+// TL_EINVAL: nobody asked for it when the run began.
+TL_MUST_CHECK tl_status tl_tenants_cost_new(const tl_tenants *tenants, tl_cost **ret_cost, tl_error *err);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/bits.h"
 #include "base/hex_file.h"
 #include "machine/keys.h"
+#include "session/account.h"
 #include "session/description.h"
 #include "session/tenants_guest.h"
 
@@ -153,6 +154,7 @@ static tl_status create(tl_tenants *t, tl_error *err) {
                                   .vms = vms,
                                   .n_vms = t->plan.n_vms,
                                   .operator_key = t->options.oob_key ? t->oob.key : NULL,
+                                  .measures_cost = t->options.wants_cost,
                                   .host = {t, partition_totals, shared_totals}};
     tl_error why = {0};
     status = t->monitor_type->create(&plan, &t->arena, &t->monitor, &why);
@@ -170,8 +172,20 @@ tl_status tl_tenants_monitor_start(tl_tenants *t, tl_error *err) {
     return status;
 }
 
+static tl_status check_cost(const tl_tenants *t, tl_error *err) {
+    const tl_account_type *account = t->monitor_pmu ? tl_account_find(t->monitor_pmu) : NULL;
+    if (!t->monitor_pmu)
+        return tl_fail(err, TL_EINVAL, "%.160s: the cost is that of a monitor, and the run has none; name one with --monitor",
+                       t->plan.file_name);
+    if (!account || !account->page || !account->page->fill_run)
+        return tl_fail(err, TL_EINVAL, "monitor %s does not measure its cost; leave the cost out", t->monitor_pmu->name);
+    return TL_OK;
+}
+
 tl_status tl_tenants_monitor_open(tl_tenants *t, tl_error *err) {
     tl_status status = find_monitor(t, err);
+    if (status == TL_OK && t->options.wants_cost)
+        status = check_cost(t, err);
     if (status != TL_OK || !t->monitor_pmu)
         return status;
     status = tl_tenants_name_shared_units(&t->arena, &t->shared_units, err);

@@ -3588,7 +3588,7 @@ def intervals_of_tenants_sum_to_the_whole():
 def every_line_of_tenants_follows_its_schema():
     with open(os.path.join(ROOT, "docs", "schema", "tenants-1.json"), encoding="utf-8") as text:
         schema = json.load(text)
-    for words in ([], ["-I", "50kc"], ["--monitor", "smpm", "-I", "200kc"]):
+    for words in ([], ["-I", "50kc"], ["--monitor", "smpm", "-I", "200kc"], ["--monitor", "smpm", "--cost"]):
         for record in tenants("vms:\n" + vm(context("spin", 20000), context("crash", 16, name="x")) + vm(context("wait", name="w")), *words):
             wrong = violations(schema, schema, record)
             if wrong:
@@ -3632,6 +3632,63 @@ def check_blocks(records, profile):
                 equal(found[1], 0, "all remainders arrive")
             n += found[0] != 0
     return n
+
+
+def near(found, wanted, what):
+    if abs(found - wanted) > 1e-6 * max(1, abs(wanted)):
+        raise AssertionError(f"{what}: {found}, not {wanted}")
+
+
+@guest
+def the_cost_of_a_run_is_its_activity_times_weights():
+    weights = {"clocked": 0.2, "toggles": 1, "wire": 2, "array": 0.3, "records": 2, "memory": 10, "host": 100}
+    text = "vms:\n" + vm(context("spin", 50000, quantum=20000), context("spin", 50000, name="b", quantum=20000)) + vm(context("spin", 90000), partition=1)
+    for profile in ("SAFE", "LITERAL"):
+        records = tenants(f"profile: {profile}\n" + text, "--monitor", "smpm", "--cost")
+        cost, ways = records[-1], ["SMPM", "FLAT64", "FLAT64-SR", "FLAT48", "CLASS44", "HYB12", "POLL"]
+        facts = {key: int(value) for key, value in cost["measured"][0].items() if key != "row"}
+        for name in ("activity", "energy", "shares"):
+            equal([row["row"] for row in cost[name]], ways, name)
+        for raw, energy in zip(cost["activity"], cost["energy"]):
+            for part, weight in weights.items():
+                near(energy[part], weight * raw["gated" if part == "clocked" else part], f"{raw['row']}: {part}")
+            near(energy["sum"], sum(energy[part] for part in weights), f"{raw['row']}: the sum of the row")
+        whole = {row["row"]: row["sum"] for row in cost["energy"]}
+        for row in cost["shares"]:
+            near(row["of an event"], whole[row["row"]] / facts["events"], row["row"])
+            near(row["SMPM to it"], whole["SMPM"] / whole[row["row"]], row["row"])
+        # What the other columns of the report say: each context that lost its harts, and each partition that fell idle.
+        equal(facts["switches"], sum(int(view["switches"]) for view in views(records, "vm")) + 2)
+        equal(facts["bits moved"], int(cost["activity"][0]["records"]) + int(cost["activity"][0]["memory"]))
+        near(cost["activity"][-1]["gated"], 64 * facts["events"], "POLL clocks one register of 64 bits for each event")
+        delivered = cost["activity"][-1]["host"] / 8
+        near(cost["activity"][1]["gated"], 64 * (facts["events"] + delivered), "FLAT64 clocks its snapshot, too")
+        near(cost["activity"][1]["memory"], 192 * delivered, "FLAT64 adds to three blocks")
+        more = cost["remark"].split(". ")[0]
+        equal([way for way in ways[1:] if re.search(rf"\b{way}(,|$)", more)], [way for way in ways[1:] if whole["SMPM"] > whole[way]], "the remark")
+        near(cost["point"]["events_per_million"], 1e6 * facts["events"] / facts["cycles"] / cost["counters"], "the point")
+        near(cost["point"]["energy"], whole["SMPM"] * 1000 / facts["cycles"] / cost["units"], "the point")
+
+
+@guest
+def the_cost_of_a_run_has_text_a_page_and_a_picture():
+    path, out_path = os.path.join(scratch, "tenants.yaml"), os.path.join(scratch, "cost.out")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("monitor: smpm\nvms:\n" + vm(context("spin", 20000)))
+    for words, wanted, unwanted in (([], ["machine's own counts", "Energy of the run", "hierarchy wins from"], []),
+                                    (["--format", "md"], ["# Hierarchical counters of cloud4", "| SMPM |"], ["machine's own counts"]),
+                                    (["--format", "svg"], ["<svg ", ">this run<", ">HYB12<"], ["machine's own counts"])):
+        found, _, err = run("tenants", "--cost", *words, "-o", out_path, path)
+        equal(found, 0, err)
+        with open(out_path, encoding="utf-8") as file:
+            text = file.read()
+        for word in wanted:
+            contains(text, word)
+        equal([word for word in unwanted if word in text], [])
+    fails(["tenants", "--format", "svg", path], 2, "--format goes with --cost")
+    fails(["tenants", "--cost", "--csv", path], 2, "--cost has no CSV")
+    fails(["tenants", "--cost", "-j", "--format", "svg", path], 2, "two formats")
+    fails(["tenants", "--cost", "--monitor", "none", path], 2, "the cost is that of a monitor", "--monitor")
 
 
 def example_of_tenants(name):

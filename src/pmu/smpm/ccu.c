@@ -110,6 +110,8 @@ static void swap(tl_smpm *m, uint32_t ccu, uint32_t scope, bool is_flush) {
     if (is_flush)
         c->flush_id = c->wanted_flush_id;
     tl_smpm_ahead_begin(m, ccu);
+    if (m->plan.observer.drain)
+        m->plan.observer.drain(m->plan.observer.ctx, ccu, scope);
 }
 
 // A flush for one partition whose drain would not be over at the next periodic pulse. It waits for

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "pmu/smpm/metered.h"
 #include "pmu/smpm/oob.h"
 #include "pmu/smpm/service.h"
 #include "pmu/smpm/taps.h"
@@ -67,6 +68,7 @@ struct tl_chip_monitor {
     uint64_t *list; // for software: names of counts
     uint32_t n_list_words;
     tl_smpm_service *service;
+    tl_smpm_metered *metered;               // NULL: nobody asked for the cost
     uint32_t vm_of[TL_SMPM_MAX_PARTITIONS]; // that has the partition; TL_MONITOR_NONE: nobody
     uint64_t idle_cycles, idle_from;        // until idle_from; since then if no partition has a VM
 };
@@ -442,14 +444,19 @@ static tl_status create(const tl_monitor_plan *plan, tl_arena *arena, tl_chip_mo
         status = add_metrics(m, arena, err);
     if (status == TL_OK)
         status = make_list(m, arena, err);
+    if (status == TL_OK && plan->measures_cost && !(m->metered = tl_smpm_metered_new(&m->config, &m->layout, arena)))
+        status = no_memory(err);
     const tl_smpm_plan of_model = {.config = m->config,
                                    .layout = &m->layout,
                                    .n_blocks = 2 * plan->n_tenants,
                                    .flush_cycles = tl_smpm_is_on(m->config.vm_switch_flush) ? plan->flush_cycles : 0,
                                    .stands_still = true,
-                                   .host = {.ctx = m, .totals = totals}};
+                                   .host = {.ctx = m, .totals = totals},
+                                   .observer = m->metered ? tl_smpm_metered_observer(m->metered) : (tl_smpm_observer){0}};
     if (status == TL_OK)
         status = tl_smpm_new(&of_model, arena, &m->model, err);
+    if (status == TL_OK && m->metered)
+        tl_smpm_metered_attach(m->metered, m->model);
     if (status == TL_OK)
         status = add_tenants(m, err);
     m->n_copy_words = TL_SMPM_MAX_BLOCK_WORDS;
@@ -517,6 +524,8 @@ static void note_ends(tl_chip_monitor *m) {
         if (done.step != TL_SMPM_IDLE)
             continue;
         m->is_switching[p] = false;
+        if (m->metered)
+            tl_smpm_metered_switched(m->metered, p);
         set_vm(m, p, m->requests[p].vm);
         m->last[p] = (tl_monitor_switch){.n_done = done.n_done,
                                          .begin_cycle = m->requests[p].halted,
@@ -633,6 +642,7 @@ static const uint64_t *list_of(const tl_chip_monitor *m, uint32_t *ret_n_words) 
 
 // ---- Clients.
 
+tl_smpm_metered *tl_smpm_chip_metered(tl_chip_monitor *m) { return m->metered; }
 tl_smpm_service *tl_smpm_chip_service(tl_chip_monitor *m) { return m->service; }
 
 static uint64_t window_bytes(const tl_chip_monitor *m) { return tl_smpm_service_bytes(m->service); }

@@ -275,13 +275,19 @@ static uint32_t n_signals_of(const tl_smpm_meter *meter, const tl_smpm_ulc *ulc)
     return n;
 }
 
+uint32_t tl_smpm_meter_n_signals(const tl_smpm_meter *meter) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < meter->layout->n_ulcs; i++)
+        n += n_signals_of(meter, &meter->layout->ulcs[i]);
+    return n;
+}
+
 void tl_smpm_meter_init(const tl_smpm_config *config, const tl_smpm_layout *layout, tl_smpm_meter *ret_meter) {
     memset(ret_meter, 0, sizeof *ret_meter);
     ret_meter->config = config;
     ret_meter->layout = layout;
-    uint64_t n_ctrs = 0, sram_bits;
-    for (uint32_t i = 0; i < layout->n_ulcs; i++)
-        n_ctrs += n_signals_of(ret_meter, &layout->ulcs[i]);
+    const uint64_t n_ctrs = tl_smpm_meter_n_signals(ret_meter);
+    uint64_t sram_bits;
     ret_meter->ff_bits[TL_SMPM_WAY_HIERARCHY] = tl_smpm_storage_of(config, layout, 0).ff_bits;
     for (tl_smpm_way way = TL_SMPM_WAY_FLAT64; way < TL_SMPM_N_WAYS; way++)
         tl_smpm_storage_of_way(way, n_ctrs, &ret_meter->ff_bits[way], &sram_bits);
@@ -426,7 +432,7 @@ static void meter_event(tl_smpm_meter *meter, uint32_t ulc, uint32_t i, uint64_t
     hybrid->tog += changes_below(after, HYB_LOW_BITS) - changes_below(before, HYB_LOW_BITS);
     hybrid->gated += n * HYB_LOW_BITS;
     hybrid->sram += 2 * HYB_HIGH_BITS * ((after >> HYB_LOW_BITS) - (before >> HYB_LOW_BITS));
-    if (i % N_CLASSES == meter->phase) {
+    if (i % N_CLASSES == meter->phases[meter->layout->ulcs[ulc].ccu]) {
         const uint64_t own = meter->class_counts[ulc][i];
         activity_of(meter, TL_SMPM_WAY_CLASS44)->tog += changes(own + n) - changes(own);
         activity_of(meter, TL_SMPM_WAY_CLASS44)->gated += n * CLASS_BITS;
@@ -462,7 +468,11 @@ void tl_smpm_meter_commit(tl_smpm_meter *meter, uint64_t n_indices, uint64_t n_a
     tl_smpm_activity *a = activity_of(meter, TL_SMPM_WAY_HIERARCHY);
     meter->n_commits++;
     a->sram += 2 * n_indices * meter->config->rc_bits; // read and cleared
-    a->mem += (n_adds + (uint64_t)n_blocks * HEADER_WORDS) * 64;
+    tl_smpm_meter_add(meter, n_adds, n_blocks);
+}
+
+void tl_smpm_meter_add(tl_smpm_meter *meter, uint64_t n_adds, uint32_t n_blocks) {
+    activity_of(meter, TL_SMPM_WAY_HIERARCHY)->mem += (n_adds + (uint64_t)n_blocks * HEADER_WORDS) * 64;
 }
 
 static void deliver_ctr(tl_smpm_meter *meter, uint32_t ccu, uint32_t ulc, uint32_t i) {
@@ -490,7 +500,7 @@ static void deliver_ctr(tl_smpm_meter *meter, uint32_t ccu, uint32_t ulc, uint32
     } else {
         of[TL_SMPM_WAY_FLAT64_SR]->host += 8;
     }
-    if (i % N_CLASSES == meter->phase) {
+    if (i % N_CLASSES == meter->phases[ccu]) {
         of[TL_SMPM_WAY_CLASS44]->wire += ones(meter->class_bus[ccu] ^ meter->class_counts[ulc][i]) * length;
         of[TL_SMPM_WAY_CLASS44]->host += 8;
         meter->class_bus[ccu] = meter->class_counts[ulc][i];
@@ -498,15 +508,27 @@ static void deliver_ctr(tl_smpm_meter *meter, uint32_t ccu, uint32_t ulc, uint32
     meter->bus[ccu] = meter->snapshots[ulc][i] = c;
 }
 
-void tl_smpm_meter_deliver(tl_smpm_meter *meter, uint32_t ccu) {
+static void deliver_ulc(tl_smpm_meter *meter, uint32_t ccu, uint32_t ulc) {
+    const tl_smpm_unit_type *type = &meter->layout->types[meter->layout->ulcs[ulc].type];
+    for (uint32_t i = 0; i < meter->config->ulc_ctrs; i++)
+        if (type->ctrs[i].feed != TL_SMPM_FEED_NONE)
+            deliver_ctr(meter, ccu, ulc, i);
+}
+
+void tl_smpm_meter_deliver_fixed(tl_smpm_meter *meter, uint32_t ccu, uint32_t channel) {
     const tl_smpm_ccu *row = &meter->layout->ccus[ccu];
     for (uint32_t k = 0; k < row->n_ulcs; k++) {
-        const tl_smpm_ulc *ulc = &meter->layout->ulcs[row->ulcs[k]];
-        for (uint32_t i = 0; i < meter->config->ulc_ctrs; i++)
-            if (meter->layout->types[ulc->type].ctrs[i].feed != TL_SMPM_FEED_NONE)
-                deliver_ctr(meter, ccu, row->ulcs[k], i);
+        const tl_smpm_route *route = &meter->layout->ulcs[row->ulcs[k]].route;
+        if (route->target == TL_SMPM_TO_FIXED && route->channel == channel)
+            deliver_ulc(meter, ccu, row->ulcs[k]);
     }
-    meter->phase = (meter->phase + 1) % N_CLASSES;
+}
+
+void tl_smpm_meter_deliver(tl_smpm_meter *meter, uint32_t ccu) {
+    const tl_smpm_ccu *row = &meter->layout->ccus[ccu];
+    for (uint32_t k = 0; k < row->n_ulcs; k++)
+        deliver_ulc(meter, ccu, row->ulcs[k]);
+    meter->phases[ccu] = (meter->phases[ccu] + 1) % N_CLASSES;
 }
 
 void tl_smpm_meter_switch(tl_smpm_meter *meter, bool is_in_switch) {
@@ -626,15 +648,19 @@ tl_status tl_smpm_load_run(const tl_smpm_config *config, const tl_smpm_load *loa
 
 tl_status tl_smpm_curve_of(const tl_smpm_config *config, const tl_smpm_weights *weights, uint32_t switch_every, bool is_selected,
                            tl_smpm_curve *ret_curve, tl_error *err) {
+    const tl_smpm_load load = {
+        .n_units = config->ccu_ulcs, .n_ctrs = config->ulc_ctrs, .switch_every = switch_every, .is_selected = is_selected};
+    return tl_smpm_curve_like(config, weights, &load, ret_curve, err);
+}
+
+tl_status tl_smpm_curve_like(const tl_smpm_config *config, const tl_smpm_weights *weights, const tl_smpm_load *like,
+                             tl_smpm_curve *ret_curve, tl_error *err) {
     static const uint32_t rates[TL_SMPM_CURVE_POINTS] = {1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1000000};
     tl_smpm_curve curve;
     for (uint32_t i = 0; i < TL_SMPM_CURVE_POINTS; i++) {
-        const tl_smpm_load load = {.n_units = config->ccu_ulcs,
-                                   .n_ctrs = config->ulc_ctrs,
-                                   .events_per_million = rates[i],
-                                   .n_epochs = 2,
-                                   .switch_every = switch_every,
-                                   .is_selected = is_selected};
+        tl_smpm_load load = *like;
+        load.events_per_million = rates[i];
+        load.n_epochs = 2;
         tl_smpm_activity activity[TL_SMPM_N_WAYS];
         tl_status status = tl_smpm_load_run(config, &load, activity, err);
         if (status != TL_OK)

@@ -111,8 +111,8 @@ typedef struct tl_smpm_meter {
     uint64_t ff_bits[TL_SMPM_N_WAYS];
     // The captured counters stand still, and a selector sends bit by bit; set after init.
     bool is_selected;
-    bool is_in_switch;
-    uint32_t phase;                                      // of CLASS44: the events that it counts
+    bool is_in_switch;                                   // what comes now belongs to a switch
+    uint32_t phases[TL_SMPM_MAX_CCUS];                   // of CLASS44: the events that it counts
     uint64_t counts[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_CTRS]; // so far
     uint64_t class_counts[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_CTRS];
     uint64_t snapshots[TL_SMPM_MAX_ULCS][TL_SMPM_MAX_CTRS];      // held in snapshot registers
@@ -132,9 +132,15 @@ void tl_smpm_meter_record(tl_smpm_meter *meter, const tl_smpm_route *route, bool
 // A channel has committed: read and cleared so many accumulators, made so many adds to memory, and
 // written so many headers of blocks.
 void tl_smpm_meter_commit(tl_smpm_meter *meter, uint64_t n_indices, uint64_t n_adds, uint32_t n_blocks);
+// A channel has added past its accumulators: so many adds and headers of blocks.
+void tl_smpm_meter_add(tl_smpm_meter *meter, uint64_t n_adds, uint32_t n_blocks);
 // A trigger of one CCU, after its frames: other ways deliver to their clients now. A switch is
 // everything between meter_switch true and false.
 void tl_smpm_meter_deliver(tl_smpm_meter *meter, uint32_t ccu);
+// The same for the units of a CCU whose filter routes them to one channel alone.
+void tl_smpm_meter_deliver_fixed(tl_smpm_meter *meter, uint32_t ccu, uint32_t channel);
+// Counters that have a signal, of all units.
+uint32_t tl_smpm_meter_n_signals(const tl_smpm_meter *meter);
 void tl_smpm_meter_switch(tl_smpm_meter *meter, bool is_in_switch);
 
 // ---- synthetic load: a group of units whose signals are 1 in `events_per_million` of cycles ----
@@ -159,6 +165,9 @@ typedef struct tl_smpm_curve {
 } tl_smpm_curve;
 TL_MUST_CHECK tl_status tl_smpm_curve_of(const tl_smpm_config *config, const tl_smpm_weights *weights, uint32_t switch_every,
                                          bool is_selected, tl_smpm_curve *ret_curve, tl_error *err);
+// The curve of groups like `load`, whose rate and epochs are not used.
+TL_MUST_CHECK tl_status tl_smpm_curve_like(const tl_smpm_config *config, const tl_smpm_weights *weights, const tl_smpm_load *load,
+                                           tl_smpm_curve *ret_curve, tl_error *err);
 // Least rate at which the hierarchy takes less energy than `way`, by straight lines between points;
 // -1: never; 0: always.
 double tl_smpm_break_even(const tl_smpm_curve *curve, tl_smpm_way way);

@@ -87,6 +87,8 @@ typedef struct tl_smpm_observer {
     void *ctx;
     void (*frame)(void *ctx, const tl_smpm_frame *frame); // in the cycle of END
     void (*record)(void *ctx, uint64_t cycle, uint32_t channel, uint32_t source, const tl_smpm_record *record, tl_smpm_fate fate);
+    // A CCU swaps its banks. scope: only rows of this partition leave it; TL_SMPM_SHARED: all do.
+    void (*drain)(void *ctx, uint32_t ccu, uint32_t scope);
     // Called in the cycle of the last add.
     void (*commit)(void *ctx, uint64_t begin_cycle, uint64_t end_cycle, uint32_t channel);
 } tl_smpm_observer;

@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "machine/keys.h"
 #include "pmu/smpm/cost.h"
+#include "pmu/smpm/metered.h"
 #include "pmu/smpm/smpm.h"
 #include "session/account.h"
 #include "session/cost_maker.h"
@@ -127,30 +128,26 @@ static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the 
 static const tl_smpm_way curve_ways[CURVE_COLUMNS] = {TL_SMPM_WAY_HIERARCHY, TL_SMPM_WAY_FLAT64, TL_SMPM_WAY_FLAT64_SR, TL_SMPM_WAY_HYB12,
                                                       TL_SMPM_WAY_CLASS44,   TL_SMPM_WAY_POLL,   TL_SMPM_WAY_FLAT48};
 
-static tl_status add_curve(tl_cost *cost, const tl_smpm_config *config, tl_error *err) {
-    tl_smpm_curve curve;
+// The curve, then from which rate on the hierarchy takes less. ret_table: of the curve.
+static tl_status put_curve(tl_cost *cost, const tl_smpm_curve *curve, tl_cost_table **ret_table, tl_error *err) {
     const char **rows;
     double *values, *x = tl_arena_alloc(&cost->arena, TL_SMPM_CURVE_POINTS * sizeof *x);
-    tl_cost_table *table = add_table(cost, TL_SMPM_CURVE_POINTS, CURVE_COLUMNS, &rows, &values);
+    tl_cost_table *table = *ret_table = add_table(cost, TL_SMPM_CURVE_POINTS, CURVE_COLUMNS, &rows, &values);
     if (!table || !x)
         return no_memory(err);
-    tl_status status = tl_smpm_curve_of(config, &tl_smpm_default_weights, 0, true, &curve, err);
-    if (status != TL_OK)
-        return status;
-    table->name = "energy";
-    table->title = "Energy of a unit in 1,000 cycles, in toggles of a flip-flop; captured counters are sent by a selector.";
+    table->name = "curve";
     table->corner = "events in a million cycles";
     table->y_label = "energy";
     table->x = x;
     for (uint32_t k = 0; k < CURVE_COLUMNS; k++)
         table->columns[k] = tl_smpm_way_names[curve_ways[k]];
     for (uint32_t i = 0; i < TL_SMPM_CURVE_POINTS; i++) {
-        x[i] = curve.events_per_million[i];
-        rows[i] = tl_arena_printf(&cost->arena, "%u", curve.events_per_million[i]);
+        x[i] = curve->events_per_million[i];
+        rows[i] = tl_arena_printf(&cost->arena, "%u", curve->events_per_million[i]);
         if (!rows[i])
             return no_memory(err);
         for (uint32_t k = 0; k < CURVE_COLUMNS; k++)
-            values[i * CURVE_COLUMNS + k] = curve.energy[curve_ways[k]][i];
+            values[i * CURVE_COLUMNS + k] = curve->energy[curve_ways[k]][i];
     }
     table = add_table(cost, 1, N_OTHERS, &rows, &values);
     if (!table)
@@ -161,8 +158,21 @@ static tl_status add_curve(tl_cost *cost, const tl_smpm_config *config, tl_error
     rows[0] = "hierarchy wins from";
     for (uint32_t k = 0; k < N_OTHERS; k++) {
         table->columns[k] = tl_smpm_way_names[k + 1];
-        values[k] = tl_smpm_break_even(&curve, k + 1);
+        values[k] = tl_smpm_break_even(curve, k + 1);
     }
+    return TL_OK;
+}
+
+static tl_status add_curve(tl_cost *cost, const tl_smpm_config *config, tl_error *err) {
+    tl_smpm_curve curve;
+    tl_cost_table *table;
+    tl_status status = tl_smpm_curve_of(config, &tl_smpm_default_weights, 0, true, &curve, err);
+    if (status == TL_OK)
+        status = put_curve(cost, &curve, &table, err);
+    if (status != TL_OK)
+        return status;
+    table->name = "energy";
+    table->title = "Energy of a unit in 1,000 cycles, in toggles of a flip-flop; captured counters are sent by a selector.";
     return TL_OK;
 }
 
@@ -174,19 +184,15 @@ static tl_smpm_load load_of(const tl_smpm_config *config, bool is_selected) {
                           .is_selected = is_selected};
 }
 
-static tl_status add_sensitivity(tl_cost *cost, const tl_smpm_config *config, tl_error *err) {
-    const tl_smpm_load load = load_of(config, true);
-    tl_smpm_activity activity[TL_SMPM_N_WAYS];
+// activity: of TL_SMPM_N_WAYS.
+static tl_status put_sensitivity(tl_cost *cost, const tl_smpm_activity *activity, const char *title, tl_error *err) {
     const char **rows;
     double *values;
     tl_cost_table *table = add_table(cost, 1 + 2 * TL_SMPM_N_WEIGHTS, N_OTHERS, &rows, &values);
     if (!table)
         return no_memory(err);
-    tl_status status = tl_smpm_load_run(config, &load, activity, err);
-    if (status != TL_OK)
-        return status;
     table->name = "sensitivity";
-    table->title = "Energy of the hierarchy divided by that of another way, at 10,000 events in a million cycles.";
+    table->title = title;
     table->corner = "weights";
     table->n_decimals = 2;
     rows[0] = "as they are";
@@ -206,6 +212,16 @@ static tl_status add_sensitivity(tl_cost *cost, const tl_smpm_config *config, tl
         }
     }
     return TL_OK;
+}
+
+static tl_status add_sensitivity(tl_cost *cost, const tl_smpm_config *config, tl_error *err) {
+    const tl_smpm_load load = load_of(config, true);
+    tl_smpm_activity activity[TL_SMPM_N_WAYS];
+    tl_status status = tl_smpm_load_run(config, &load, activity, err);
+    if (status != TL_OK)
+        return status;
+    return put_sensitivity(cost, activity, "Energy of the hierarchy divided by that of another way, at 10,000 events in a million cycles.",
+                           err);
 }
 
 static tl_status add_ablations(tl_cost *cost, const tl_smpm_config *config, tl_error *err) {
@@ -266,6 +282,156 @@ static tl_status fill(const tl_machine *machine, tl_cost *cost, tl_error *err) {
     return status == TL_OK ? add_ablations(cost, &hw.config, err) : status;
 }
 
+// ---- a measured run
+
+static tl_status add_run_table(tl_cost *cost, const tl_smpm_meter *meter, const tl_smpm_activity *all, tl_error *err) {
+    static const char *const columns[] = {"cycles", "events", "frames", "records", "commits", "switches", "bits moved"};
+    const double facts[TL_COUNT_OF(columns)] = {(double)meter->n_cycles,
+                                                (double)meter->n_events,
+                                                (double)meter->n_frames,
+                                                (double)meter->n_records,
+                                                (double)meter->n_commits,
+                                                (double)meter->n_switches,
+                                                (double)(all[TL_SMPM_WAY_HIERARCHY].noc + all[TL_SMPM_WAY_HIERARCHY].mem)};
+    const char **rows;
+    double *values;
+    tl_cost_table *table = add_table(cost, 1, TL_COUNT_OF(columns), &rows, &values);
+    if (!table)
+        return no_memory(err);
+    table->name = "measured";
+    table->title = "What the hierarchy did. Bits moved are those of records for each hop, and those added to memory.";
+    table->corner = "";
+    rows[0] = tl_smpm_way_names[TL_SMPM_WAY_HIERARCHY];
+    memcpy(table->columns, columns, sizeof columns);
+    memcpy(values, facts, sizeof facts);
+    return TL_OK;
+}
+
+static tl_cost_table *add_ways(tl_cost *cost, const char *name, const char *title, const char *const *columns, uint32_t n_columns,
+                               double **ret_values) {
+    const char **rows;
+    tl_cost_table *table = add_table(cost, TL_SMPM_N_WAYS, n_columns, &rows, ret_values);
+    if (!table)
+        return NULL;
+    table->name = name;
+    table->title = title;
+    table->corner = "";
+    memcpy(table->columns, columns, n_columns * sizeof *columns);
+    memcpy(rows, tl_smpm_way_names, sizeof tl_smpm_way_names);
+    return table;
+}
+
+static tl_status add_activity(tl_cost *cost, const tl_smpm_activity *all, tl_error *err) {
+    static const char *const columns[] = {"clocked", "gated", "toggles", "wire", "array", "records", "memory", "host"};
+    static const char *const parts[] = {"clocked", "toggles", "wire", "array", "records", "memory", "host", "sum"};
+    enum { N = TL_COUNT_OF(columns) };
+    _Static_assert((int)N == (int)TL_COUNT_OF(parts), "one row of each");
+    const tl_smpm_weights *w = &tl_smpm_default_weights;
+    double *counts, *energies;
+    if (!add_ways(cost, "activity", "Activity of the run: bits, of which clocked ones without and with gates, and bytes of the host.",
+                  columns, N, &counts))
+        return no_memory(err);
+    tl_cost_table *table =
+        add_ways(cost, "energy", "Energy of the run: activity times weights, in toggles of a flip-flop.", parts, N, &energies);
+    if (!table)
+        return no_memory(err);
+    for (tl_smpm_way way = 0; way < TL_SMPM_N_WAYS; way++) {
+        const tl_smpm_activity *a = &all[way];
+        const double raw[N] = {(double)a->clk,  (double)a->gated, (double)a->tog, (double)a->wire,
+                               (double)a->sram, (double)a->noc,   (double)a->mem, (double)a->host};
+        const double weighted[N] = {w->clk * (w->is_gated ? raw[1] : raw[0]),
+                                    w->tog * raw[2],
+                                    w->wire * raw[3],
+                                    w->sram * raw[4],
+                                    w->noc * raw[5],
+                                    w->mem * raw[6],
+                                    w->host * raw[7],
+                                    tl_smpm_energy(a, w)};
+        memcpy(&counts[way * N], raw, sizeof raw);
+        memcpy(&energies[way * N], weighted, sizeof weighted);
+    }
+    return TL_OK;
+}
+
+static double per(double sum, double n) { return n > 0 ? sum / n : 0; }
+
+static tl_status add_shares(tl_cost *cost, const tl_smpm_meter *meter, const tl_smpm_activity *all, tl_error *err) {
+    static const char *const columns[] = {"of an event", "1000 cycles", "and a unit", "a switch", "SMPM to it"};
+    enum { N = TL_COUNT_OF(columns) };
+    double *values;
+    tl_cost_table *table =
+        add_ways(cost, "shares", "Energy of an event, of 1,000 cycles, of those in a unit, and of a switch.", columns, N, &values);
+    if (!table)
+        return no_memory(err);
+    table->n_decimals = 2;
+    const double hierarchy = tl_smpm_energy(&all[TL_SMPM_WAY_HIERARCHY], &tl_smpm_default_weights);
+    for (tl_smpm_way way = 0; way < TL_SMPM_N_WAYS; way++) {
+        const double energy = tl_smpm_energy(&all[way], &tl_smpm_default_weights);
+        const double of_switches = tl_smpm_energy(&meter->in_switches[way], &tl_smpm_default_weights);
+        const double kilocycles = (double)meter->n_cycles / 1000;
+        const double shares[N] = {per(energy, (double)meter->n_events), per(energy, kilocycles),
+                                  per(energy, kilocycles * meter->layout->n_ulcs), per(of_switches, (double)meter->n_switches),
+                                  per(hierarchy, energy)};
+        memcpy(&values[way * N], shares, sizeof shares);
+    }
+    return TL_OK;
+}
+
+// One sentence for each side.
+static tl_status tell_losses(tl_cost *cost, const tl_smpm_activity *all, tl_error *err) {
+    const double own = tl_smpm_energy(&all[TL_SMPM_WAY_HIERARCHY], &tl_smpm_default_weights);
+    char more[120] = "", less[120] = "";
+    for (tl_smpm_way way = TL_SMPM_WAY_HIERARCHY + 1; way < TL_SMPM_N_WAYS; way++) {
+        char *list = own > tl_smpm_energy(&all[way], &tl_smpm_default_weights) ? more : less;
+        const size_t n = strlen(list);
+        snprintf(list + n, sizeof more - n, "%s%s", n ? ", " : "", tl_smpm_way_names[way]);
+    }
+    cost->remark = tl_arena_printf(&cost->arena, "The hierarchy takes more energy than: %s. It takes less than: %s.", *more ? more : "none",
+                                   *less ? less : "none");
+    return cost->remark ? TL_OK : no_memory(err);
+}
+
+// Groups like those of the chip: as many counters in a unit as its units have on average.
+static tl_status add_run_curve(tl_cost *cost, const tl_smpm_meter *meter, const tl_smpm_activity *all, tl_error *err) {
+    const uint32_t n_ulcs = meter->layout->n_ulcs, n_signals = tl_smpm_meter_n_signals(meter);
+    const tl_smpm_load load = {
+        .n_units = meter->config->ccu_ulcs, .n_ctrs = (n_signals + n_ulcs / 2) / n_ulcs, .is_selected = meter->is_selected};
+    tl_smpm_curve curve;
+    tl_cost_table *table;
+    tl_status status = tl_smpm_curve_like(meter->config, &tl_smpm_default_weights, &load, &curve, err);
+    if (status == TL_OK)
+        status = put_curve(cost, &curve, &table, err);
+    if (status != TL_OK)
+        return status;
+    const double rate = per((double)meter->n_events * 1e6, (double)meter->n_cycles * n_signals);
+    table->mark = "this run";
+    table->mark_x = rate < 1 ? 1 : rate; // as the axis begins
+    table->mark_y = per(tl_smpm_energy(&all[TL_SMPM_WAY_HIERARCHY], &tl_smpm_default_weights), (double)meter->n_cycles / 1000 * n_ulcs);
+    table->title =
+        tl_arena_printf(&cost->arena, "Energy of a unit of %u counters in 1,000 cycles; this run has %.0f events a counter in a million.",
+                        load.n_ctrs, rate);
+    return table->title ? TL_OK : no_memory(err);
+}
+
+static tl_status fill_run(tl_chip_monitor *monitor, tl_cost *cost, tl_error *err) {
+    const tl_smpm_meter *meter = tl_smpm_metered_now(tl_smpm_chip_metered(monitor));
+    tl_smpm_activity all[TL_SMPM_N_WAYS];
+    for (tl_smpm_way way = 0; way < TL_SMPM_N_WAYS; way++)
+        all[way] = tl_smpm_activity_sum(&meter->all[way], &meter->in_switches[way]);
+    cost->n_holders = meter->layout->n_ulcs;
+    cost->n_counters = tl_smpm_meter_n_signals(meter);
+    tl_status status = tell_losses(cost, all, err);
+    if (status == TL_OK)
+        status = add_run_table(cost, meter, all, err);
+    if (status == TL_OK)
+        status = add_activity(cost, all, err);
+    if (status == TL_OK)
+        status = add_shares(cost, meter, all, err);
+    if (status == TL_OK)
+        status = put_sensitivity(cost, all, "Energy of the hierarchy divided by that of another way, in this run, as weights differ.", err);
+    return status == TL_OK ? add_run_curve(cost, meter, all, err) : status;
+}
+
 // Units of one type in one partition, with as many lanes as their frames need.
 static tl_status of_units(const tl_machine *machine, uint32_t n_units, uint32_t n_counters, tl_account *ret_account, tl_error *err) {
     tl_smpm_config config = config_of(machine);
@@ -285,6 +451,7 @@ static const tl_account_page page = {
     .holders = "units",
     .fill = fill,
     .of_units = of_units,
+    .fill_run = fill_run,
 };
 
 const tl_account_type tl_account_smpm = {
