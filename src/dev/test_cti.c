@@ -29,7 +29,8 @@ static uint32_t get(uint32_t i, uint64_t offset) {
 }
 static void set(uint32_t i, uint64_t offset, uint32_t value) { assert_true(ctis[i]->type->write(ctis[i], offset, 4, value)); }
 
-// All are open and on, halt on channel 0 and restart on channel 1; no interface sends to the matrix.
+// All are open and on, halt on channel 0 and restart on channel 1. No interface sends to the
+// matrix.
 static void start(tl_rig *rig) {
     tl_rig_start(rig);
     memset(cores, 0, sizeof cores);

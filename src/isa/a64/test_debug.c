@@ -456,7 +456,8 @@ static void test_intdis_masks_interrupts(void **state) {
     assert_true(tl_isa_a64.next_interrupt(h, &irq));
     write_at(h, EDSCR, 3u << 22);
     assert_false(tl_isa_a64.next_interrupt(h, &irq));
-    tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] &= ~(uint64_t)(TL_A64_SCR_IRQ | TL_A64_SCR_NS); // Secure EL1 takes it
+    // Secure EL1 takes it.
+    tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] &= ~(uint64_t)(TL_A64_SCR_IRQ | TL_A64_SCR_NS);
     for (uint32_t disabled = 0; disabled < 4; disabled++) {
         write_at(h, EDSCR, disabled << 22);
         assert_int_equal(tl_isa_a64.next_interrupt(h, &irq), disabled < 2);
