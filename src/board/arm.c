@@ -91,6 +91,7 @@ static void attend(void *ctx, tl_hart *h) { tl_arm_debug_attend(((timers *)ctx)-
 static void pmu_interrupt(void *ctx, tl_hart *h, bool level) {
     timers *t = ctx;
     tl_gic_set_private(t->board->interrupt_controller, h->id, TL_A64_INTID_PMU, level);
+    tl_arm_debug_pmu_overflow(t->debug, h, level);
 }
 
 static tl_status timers_new(tl_board *board, tl_device **ret_device, tl_error *err) {

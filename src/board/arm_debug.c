@@ -122,6 +122,17 @@ void tl_arm_debug_halted(tl_arm_debug *debug, tl_hart *h) {
     tl_cti_set_input(debug->ctis[h->id], TL_CTI_CROSS_HALT, false);
 }
 
+// The line moves in a turn of h, or in an access of another hart, whichever is later.
+void tl_arm_debug_pmu_overflow(tl_arm_debug *debug, const tl_hart *h, bool level) {
+    tl_board *board = debug->board;
+    const uint64_t now = board->now_cycles;
+    if (h->id >= board->n_harts)
+        return;
+    board->now_cycles = h->now > now ? h->now : now;
+    tl_cti_set_input(debug->ctis[h->id], TL_CTI_PMU_OVERFLOW, level);
+    board->now_cycles = now;
+}
+
 void tl_arm_debug_attend(tl_arm_debug *debug, tl_hart *h) {
     debug->board->has_woken = true;
     debug->board->unsteady |= 1u << h->id;

@@ -17,6 +17,8 @@ TL_MUST_CHECK tl_status tl_arm_debug_new(tl_board *board, tl_arm_debug **ret_deb
 // Of tl_a64_host.
 void tl_arm_debug_halted(tl_arm_debug *debug, tl_hart *h);
 void tl_arm_debug_attend(tl_arm_debug *debug, tl_hart *h);
+// The interrupt of the performance monitors of h is an input trigger, too (DDI 0487, H5.4).
+void tl_arm_debug_pmu_overflow(tl_arm_debug *debug, const tl_hart *h, bool level);
 
 extern const tl_board_debug tl_board_arm_debug;
 

@@ -57,8 +57,9 @@ static uint8_t received(const cti *c) {
     return channels;
 }
 
+// CTIDEVID.INOUT is 0: channels from the matrix pass no gate.
 static uint8_t outputs_of(const cti *c) {
-    const uint8_t channels = own_channels(c) | (received(c) & c->gate);
+    const uint8_t channels = own_channels(c) | received(c);
     uint8_t outputs = 0;
     for (uint32_t n = 0; n < N_TRIGGERS; n++)
         if (c->is_enabled && (c->outen[n] & channels))

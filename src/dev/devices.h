@@ -53,7 +53,7 @@ typedef struct tl_cti_core {
     uint64_t (*affinity)(void *ctx, uint32_t core);       // MPIDR_EL1
 } tl_cti_core;
 enum { TL_CTI_HALT, TL_CTI_RESTART, TL_CTI_INTERRUPT }; // output triggers
-enum { TL_CTI_CROSS_HALT };                             // input triggers
+enum { TL_CTI_CROSS_HALT, TL_CTI_PMU_OVERFLOW };        // input triggers
 // `neighbor` is any interface of the matrix that the new one joins; NULL: it begins one. `core` is
 // borrowed.
 TL_MUST_CHECK tl_status tl_cti_new(const tl_device_place *place, const tl_cti_core *core, uint32_t index, tl_device *neighbor,

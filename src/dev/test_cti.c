@@ -29,7 +29,8 @@ static uint32_t get(uint32_t i, uint64_t offset) {
 }
 static void set(uint32_t i, uint64_t offset, uint32_t value) { assert_true(ctis[i]->type->write(ctis[i], offset, 4, value)); }
 
-// All are open and on, halt on channel 0 and restart on channel 1; the matrix is closed.
+// All are open and on, halt on channel 0 and restart on channel 1. No interface sends to the
+// matrix.
 static void start(tl_rig *rig) {
     tl_rig_start(rig);
     memset(cores, 0, sizeof cores);
@@ -79,11 +80,15 @@ static void test_gates_decide_which_cores_a_channel_reaches(void **state) {
     start(&rig);
     set(0, GATE, 1);
     set(2, GATE, 3);
+    set(1, OUTEN0, 0);
     set(0, APPPULSE, 1);
     assert_true(cores[0].level[TL_CTI_HALT] && !cores[1].level[TL_CTI_HALT] && cores[2].level[TL_CTI_HALT]);
     set(0, APPPULSE, 2); // channel 1 does not pass the first gate
     assert_int_equal(cores[0].n_rises[TL_CTI_RESTART], 1);
+    assert_int_equal(cores[1].n_rises[TL_CTI_RESTART], 0);
     assert_int_equal(cores[2].n_rises[TL_CTI_RESTART], 0);
+    set(2, APPPULSE, 2); // the gate of the receiver is closed
+    assert_int_equal(cores[1].n_rises[TL_CTI_RESTART], 1);
     tl_rig_stop(&rig);
 }
 

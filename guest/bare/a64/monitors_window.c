@@ -6,6 +6,7 @@
 enum { LC = 0x40, E = 1, SW_INCR = 0, EC_BRK = 0x3c };
 
 #define WINDOW UINT64_C(0xb030000)
+#define CTI UINT64_C(0xb020000)
 int main(void) {
     enum { LDR_X0 = 0xf9400000, LDR_W0 = 0xb9400000, EC_DATA_ABORT = 0x25, EXTERNAL = 0x10 };
     msr(mdcr_el3, 1 << 17);
@@ -42,6 +43,22 @@ int main(void) {
     msr(oslar_el1, 0);
     o = run(EL1H, code_of(LDR_X0), WINDOW + 0xf8, 0); /* words only */
     CHECK(o.esr >> 26, EC_DATA_ABORT);
+    /* The interrupt is input trigger 1 of the cross-trigger interface; channel 3 leads to output trigger 2. */
+    MMIO32(CTI + 0xfb0) = 0xc5acce55;
+    MMIO32(CTI + 0x024) = 8;
+    MMIO32(CTI + 0x0a8) = 8;
+    MMIO32(CTI + 0x000) = 1;
+    MMIO32(WINDOW + 0xc40) = 2;
+    MMIO32(WINDOW + 0xcc0) = 2;
+    CHECK(MMIO32(CTI + 0x130), 0); /* PMCR_EL0.E is clear */
+    MMIO32(WINDOW + 0xe04) = LC | E;
+    CHECK(MMIO32(CTI + 0x130), 2);
+    CHECK(MMIO32(CTI + 0x134), 4);
+    MMIO32(WINDOW + 0xc80) = 2;
+    CHECK(MMIO32(CTI + 0x130), 0);
+    CHECK(MMIO32(CTI + 0x134), 4); /* until it is acknowledged */
+    MMIO32(CTI + 0x010) = 4;
+    CHECK(MMIO32(CTI + 0x134), 0);
     MMIO32(WINDOW + 0xfb0) = 0;
     CHECK(MMIO32(WINDOW + 0xfb4), 3);
     return 0;

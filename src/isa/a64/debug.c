@@ -109,6 +109,8 @@ void tl_a64_restart(tl_hart *h, uint64_t now) {
     a->sys.has_event = true;
     h->reservation_paddr = TL_NO_LINE;
     h->is_halted = h->is_waiting = false;
+    // DebugExceptionReturnSS(): debug exceptions were not enabled here, and may be from now on.
+    a->sys.is_stepped = (d->dspsr & TL_A64_SPSR_SS) && tl_a64_is_software_step(h);
     tl_hart_pmu_state_changed(h);
     h->irqs_enabled = h->irqs_present;
     d->step = d->edecr & TL_A64_EDECR_SS ? TL_A64_STEP_NOT_PENDING : TL_A64_STEP_INACTIVE;

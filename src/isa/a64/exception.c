@@ -190,15 +190,16 @@ void tl_a64_take_exception(tl_hart *h) {
 
 // -- Interrupts.
 
-// H9.2.41: EDSCR.INTdis, while external debug is enabled. Any value masks interrupts that
-// Non-secure EL1 takes; 3 masks Secure ones, too, where Secure debug is enabled.
+// ExternalDebugInterruptsDisabled() of the manual, for EDSCR.INTdis (H9.2.41). Any value masks
+// interrupts that Non-secure EL1 takes. Where Secure debug is enabled, 2 and 3 mask those of Secure
+// EL1, and 3 those of EL3.
 static bool is_disabled(const tl_hart *h, bool is_el3s) {
     const tl_a64_debug *d = &tl_a64(h)->debug;
     const uint32_t disabled = (uint32_t)tl_bits(d->edscr, TL_A64_EDSCR_INTDIS_LSB, 2);
     const bool is_non_secure = !is_el3s && (tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] & TL_A64_SCR_NS);
     if (TL_LIKELY(disabled == 0) || !d->dbgen)
         return false;
-    return is_non_secure || (disabled == 3 && d->spiden);
+    return is_non_secure || (disabled >= (is_el3s ? 3 : 2) && d->spiden);
 }
 
 // D1.13.3: SCR_EL3 routes each kind to EL3; otherwise EL1 takes it. PSTATE masks a kind at the

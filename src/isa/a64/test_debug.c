@@ -267,6 +267,27 @@ static void test_a_halted_hart_waits_and_no_interrupt_ends_that(void **state) {
     free(h);
 }
 
+// D2.12.4: without debug exceptions at the source, the bit comes from DSPSR.
+static void test_a_restart_takes_the_bit_of_the_software_step(void **state) {
+    (void)state;
+    for (uint32_t bits = 0; bits < 8; bits++) {
+        tl_hart *h = new_hart();
+        const bool is_stepped = bits & 1, steps = bits & 2, is_masked = bits & 4;
+        tl_a64_system *sys = &tl_a64(h)->sys;
+        sys->reg[TL_A64_R_SCR_EL3] |= TL_A64_SCR_NS;
+        sys->reg[TL_A64_R_MDSCR_EL1] = (steps ? TL_A64_MDSCR_SS : 0) | TL_A64_MDSCR_KDE;
+        sys->daif = is_masked ? TL_A64_SPSR_D : 0;
+        sys->is_stepped = is_stepped;
+        tl_hart_set_priv(h, TL_A64_EL1);
+        tl_a64_halt(h, TL_A64_STATUS_REQUEST);
+        assert_false(sys->is_stepped);
+        assert_int_equal((tl_a64(h)->debug.dspsr & TL_A64_SPSR_SS) != 0, is_stepped);
+        tl_a64_restart(h, h->now + 10);
+        assert_int_equal(sys->is_stepped, is_stepped && steps && !is_masked);
+        free(h);
+    }
+}
+
 static void test_ready_follows_the_clock_of_the_core(void **state) {
     (void)state;
     tl_hart *h = new_hart();
@@ -431,8 +452,18 @@ static void test_intdis_masks_interrupts(void **state) {
     assert_false(tl_isa_a64.next_interrupt(h, &irq));
     tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] |= TL_A64_SCR_IRQ; // EL3 takes it
     assert_true(tl_isa_a64.next_interrupt(h, &irq));
+    write_at(h, EDSCR, 2u << 22);
+    assert_true(tl_isa_a64.next_interrupt(h, &irq));
     write_at(h, EDSCR, 3u << 22);
     assert_false(tl_isa_a64.next_interrupt(h, &irq));
+    // Secure EL1 takes it.
+    tl_a64(h)->sys.reg[TL_A64_R_SCR_EL3] &= ~(uint64_t)(TL_A64_SCR_IRQ | TL_A64_SCR_NS);
+    for (uint32_t disabled = 0; disabled < 4; disabled++) {
+        write_at(h, EDSCR, disabled << 22);
+        assert_int_equal(tl_isa_a64.next_interrupt(h, &irq), disabled < 2);
+    }
+    tl_a64(h)->debug.spiden = false;
+    assert_true(tl_isa_a64.next_interrupt(h, &irq));
     free(h);
 }
 
@@ -441,6 +472,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_edprsr_shows_the_state_of_the_core),
     cmocka_unit_test(test_authentication_decides_what_may_halt),
     cmocka_unit_test(test_a_halted_hart_waits_and_no_interrupt_ends_that),
+    cmocka_unit_test(test_a_restart_takes_the_bit_of_the_software_step),
     cmocka_unit_test(test_ready_follows_the_clock_of_the_core),
     cmocka_unit_test(test_unpredictable_instructions_follow_the_policy),
     cmocka_unit_test(test_instructions_of_a_debugger_retire_nowhere),
