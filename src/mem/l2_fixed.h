@@ -41,8 +41,8 @@ TL_ALWAYS_INLINE tl_l2_line *tl_l2_use_fixed(const tl_l2_client *client, uint32_
     return &l2->lines[way];
 }
 
-// Most lines are free when they are asked for (tl_l2_is_free). The data cache owns the line from now
-// on. Returns the cycles waited.
+// Most lines are free when they are asked for (tl_l2_is_free). The data cache owns the line from
+// now on. Returns the cycles waited.
 TL_ALWAYS_INLINE uint64_t tl_l2_acquire_free_fixed(tl_l2_client *client, uint32_t way, uint64_t time, bool is_store) {
     uint64_t cycles = tl_l2_begin_fixed(client->l2, &client->agent, time, is_store ? TL_L2_READ_ST : TL_L2_READ_LD);
     tl_l2_use_fixed(client, way, is_store ? TL_LINK_ACQUIRE_NT_HIT : TL_LINK_ACQUIRE_NB_HIT)->word |= client->bit | TL_L2_WORD_OWNED;
