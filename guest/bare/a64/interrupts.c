@@ -177,8 +177,11 @@ static void test_timers(void) {
             msr(cntv_cval_el0, compare);
             msr(cntv_ctl_el0, 1);
         }
-        CHECK(which == 0 ? mrs(cntp_ctl_el0) : mrs(cntv_ctl_el0), 1);
-        CHECK(GICC(HPPIR), 1023);
+        const u64 control = which == 0 ? mrs(cntp_ctl_el0) : mrs(cntv_ctl_el0);
+        const u32 highest = GICC(HPPIR);
+        const int is_early = mrs(cntpct_el0) < compare; /* not always under QEMU on a busy host */
+        CHECK(is_early ? control : 1, 1);
+        CHECK(is_early ? highest : 1023, 1023);
         __asm__ volatile("wfi" ::: "memory"); /* ends with an interrupt that is masked */
         while (mrs(cntpct_el0) < compare)
             ;
