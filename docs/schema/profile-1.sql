@@ -16,7 +16,7 @@ CREATE TABLE run (
 -- What is counted. kind "signal": counted by the machine, summed over its units of one type; has rows in `count`. "constant": a
 -- number of the machine that formulas use, which is `total`. "alias" and "metric": a formula over names of this table.
 -- total: of a signal, the sum of its rows in `count`, and what tally stat prints; of an alias or a metric, 0.
--- is_shown 1: columns of reports unless others are asked for, in order of id.
+-- place: of its column in reports that ask for no others, from 1 on; 0: it has none.
 CREATE TABLE event (
     id INTEGER PRIMARY KEY NOT NULL,
     name TEXT NOT NULL UNIQUE,
@@ -25,7 +25,7 @@ CREATE TABLE event (
     meaning TEXT NOT NULL,
     formula TEXT,
     total INTEGER NOT NULL,
-    is_shown INTEGER NOT NULL
+    place INTEGER NOT NULL
 );
 
 -- Files and areas that hold code. kind: "program", "library", "kernel", "jit" (named by /tmp/perf-PID.map), "anonymous" (code

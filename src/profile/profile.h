@@ -38,7 +38,7 @@ typedef struct tl_profile_event {
     const char *formula; // NULL: a signal or a constant
     tl_profile_kind kind;
     uint64_t total;
-    bool is_shown;
+    uint32_t place; // of its column, from 1 on; 0: not shown unless asked for
 } tl_profile_event;
 
 typedef struct tl_profile_object {

@@ -89,7 +89,7 @@ static void get_event(profile_reader *r, void *item) {
     event->meaning = text(r, false);
     event->formula = text(r, true);
     event->total = number(r);
-    event->is_shown = number_below(r, 2);
+    event->place = number_below(r, UINT32_MAX);
     r->is_damaged |= (event->formula == NULL) != (event->kind <= TL_PROFILE_CONSTANT);
 }
 
@@ -325,7 +325,7 @@ static void read_all_tables(profile_reader *r) {
 #define ITEMS(member) (void **)&p->member, &p->n_##member, sizeof *p->member
     const reader_table tables[] = {
         {"run", "SELECT name, value FROM run ORDER BY name", ITEMS(settings), false, get_run},
-        {"event", "SELECT id, name, kind, unit, meaning, formula, total, is_shown FROM event ORDER BY id", ITEMS(events), true, get_event},
+        {"event", "SELECT id, name, kind, unit, meaning, formula, total, place FROM event ORDER BY id", ITEMS(events), true, get_event},
         {"object", "SELECT id, path, kind, build_id FROM object ORDER BY id", ITEMS(objects), true, get_object},
         {"process", "SELECT id, pid, parent, name FROM process ORDER BY id", ITEMS(processes), true, get_process},
         {"thread", "SELECT id, tid, process, name FROM thread ORDER BY id", ITEMS(threads), true, get_thread},

@@ -15,7 +15,7 @@ static tl_profile *small_profile(void) {
     *(tl_profile_setting *)TL_PROFILE_ADD(p, settings) = (tl_profile_setting){"machine", "tiny"};
     *(tl_profile_setting *)TL_PROFILE_ADD(p, settings) = (tl_profile_setting){"program", "loop"};
     *(tl_profile_event *)TL_PROFILE_ADD(p, events) =
-        (tl_profile_event){.name = "hart.instret", .unit = "", .meaning = "Counts.", .total = 7 + 11 + 13, .is_shown = true};
+        (tl_profile_event){.name = "hart.instret", .unit = "", .meaning = "Counts.", .total = 7 + 11 + 13, .place = 1};
     *(tl_profile_event *)TL_PROFILE_ADD(p, events) =
         (tl_profile_event){.name = "l1d.load_miss", .unit = "", .meaning = "Misses.", .total = 5};
     *(tl_profile_event *)TL_PROFILE_ADD(p, events) =
@@ -89,7 +89,7 @@ static void test_a_file_holds_all_that_was_written(void **state) {
     assert_int_equal(tl_profile_find_event(again, "none"), TL_PROFILE_NONE);
     assert_string_equal(again->events[3].formula, "l1d.load_miss * 1000 / hart.instret");
     assert_int_equal(again->events[2].kind, TL_PROFILE_CONSTANT);
-    assert_true(again->events[0].is_shown && !again->events[1].is_shown);
+    assert_true(again->events[0].place == 1 && again->events[1].place == 0);
     assert_int_equal(again->processes[1].parent, 0);
     assert_int_equal(again->mappings[0].bias, 0x2aaaaaf000);
     assert_int_equal(again->mappings[0].end, 0x2aaaab1000);

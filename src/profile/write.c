@@ -51,7 +51,7 @@ static void put_event(writer *w, uint32_t i) {
     put_text(w, event->meaning);
     put_text(w, event->formula);
     put_number(w, event->total);
-    put_number(w, event->is_shown);
+    put_number(w, event->place);
 }
 
 static void put_object(writer *w, uint32_t i) {
