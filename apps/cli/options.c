@@ -282,6 +282,21 @@ static bool finish_profile(cli_parser *p, int argc, char *const *argv, int first
     return !o->events.n || o->joined_events || cli_fail(p, "the host has no memory left");
 }
 
+static bool finish_export(cli_parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (first >= argc)
+        return cli_fail(p, "which format? Write tally export %s; tally help export names the formats", cli_verbs[o->verb].usage);
+    o->export_format = argv[first++];
+    if (first < argc && o->profile_file)
+        return cli_fail(p, "%s: the profile is named twice, here and with -i", argv[first]);
+    if (first < argc)
+        o->profile_file = argv[first++];
+    if (first < argc)
+        return cli_fail(p, "%s: one word too many; tally export %s", argv[first], cli_verbs[o->verb].usage);
+    o->joined_events = join(&o->events);
+    return !o->events.n || o->joined_events || cli_fail(p, "the host has no memory left");
+}
+
 static bool finish_boot(cli_parser *p, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
     if (first < argc)
@@ -528,6 +543,7 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
     case VERB_BOOT: return finish_boot(&p, argc, argv, first);
     case VERB_REPORT:
     case VERB_ANNOTATE: return finish_profile(&p, argc, argv, first);
+    case VERB_EXPORT: return finish_export(&p, argc, argv, first);
     case VERB_LIST: return finish_list(&p, argc, argv, first);
     case VERB_DESCRIBE: return finish_describe(&p, argc, argv, first);
     case VERB_DIFF: return finish_diff(&p, argc, argv, first);

@@ -28,6 +28,7 @@ typedef enum cli_verb {
     VERB_RECORD,
     VERB_REPORT,
     VERB_ANNOTATE,
+    VERB_EXPORT,
     VERB_LIST,
     VERB_DESCRIBE,
     VERB_DIFF,
@@ -109,7 +110,8 @@ typedef struct cli_options {
     tl_profile_report_options profile;
     tl_profile_annotate_options annotate;
     const char *profile_file; // -i
-    const char *color;        // auto, always, never; NULL: auto
+    const char *export_format;
+    const char *color; // auto, always, never; NULL: auto
     bool no_pager;
 
     // list
@@ -226,6 +228,7 @@ int cli_suite(const cli_options *options);
 int cli_open_records(const cli_options *options);
 int cli_tenants(const cli_options *options);
 int cli_oob(const cli_options *options);
+int cli_export(const cli_options *options);
 
 enum {
     STATUS_GATE = 1,

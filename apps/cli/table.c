@@ -63,6 +63,16 @@ const cli_verb_row cli_verbs[N_VERBS] = {
                 "cycles went, and labels where jumps lead. A source FILE, named by the end of its path, is printed by line. Hot places begin with >. "
                 "Source text comes from the profile (tally record --with-sources) or from this host.",
         },
+    [VERB_EXPORT] =
+        {
+            .name = "export",
+            .usage = "[OPTION...] FORMAT [PROFILE]",
+            .summary = "write a profile in another tool's format, for its viewer",
+            .description =
+                "PROFILE is a file of tally record; default: tally.profile. Text goes to standard output unless -o names a file. Counts stay exact: "
+                "sums of an export are those of tally stat. With a call graph (tally record -g), stacks are calling contexts; without one, a "
+                "stack is a function and the calls that were inlined around the instruction.",
+        },
     [VERB_LIST] =
         {
             .name = "list",
@@ -175,6 +185,7 @@ enum {
     A = 1u << VERB_RECORD,
     N = 1u << VERB_REPORT,
     X = 1u << VERB_ANNOTATE,
+    E = 1u << VERB_EXPORT,
     L = 1u << VERB_LIST,
     C = 1u << VERB_DESCRIBE,
     D = 1u << VERB_DIFF,
@@ -240,7 +251,11 @@ const cli_option cli_option_rows[] = {
      "Columns: events, metrics or formulas of the profile, separated by commas. Default: those of tally record.", "@events @metrics"},
     {N, OPT_ORDER, 0, "order", "COLUMN", WHAT, "The column that sorts rows, the largest first. Default: the first one.", NULL},
     {N | D, OPT_PERCENT_LIMIT, 0, "percent-limit", "PERCENT", WHAT, "Leave out rows with a smaller share.", NULL},
-    {N | X, OPT_INPUT, 'i', "input", "FILE", WHAT, "The profile.", "@files"},
+    {E, OPT_COLUMNS, 'e', "event", "LIST", WHAT,
+     "Events to export, separated by commas, or globs; they must add up over instructions. Default: the recorded ones. Format folded writes the first.",
+     "@events"},
+    {E, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write to FILE; - is standard output.", "@files"},
+    {N | X | E, OPT_INPUT, 'i', "input", "FILE", WHAT, "The profile.", "@files"},
     {X, OPT_SOURCE_ROOT, 0, "source", "DIR", WHAT, "Look up source files below DIR, too, by ever shorter ends of their paths.", "@files"},
     {X, OPT_NO_SOURCE, 0, "no-source", NULL, WHAT, "Read no source files of this host; only the profile's.", NULL},
     {X, OPT_HOT, 0, "hot", "PERCENT", HOW, "Mark places with this share of the first column, or more. Default: 10.", NULL},
