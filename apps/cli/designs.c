@@ -3,6 +3,8 @@
 // here.
 #include <string.h>
 
+#include <tally/export.h>
+
 #include "options.h"
 
 static const char *name_of(const tl_pmu_design *design, cli_trait trait) {
@@ -75,10 +77,20 @@ static void put_compared(FILE *stream) {
     }
 }
 
+static void put_formats(FILE *stream) {
+    fputs("\nFormats:\n", stream);
+    for (uint32_t i = 0; i < tl_export_n_rows(); i++) {
+        tl_export_row row = {.size = sizeof row};
+        tl_export_row_at(i, &row);
+        cli_put_word(stream, row.name, row.meaning);
+    }
+}
+
 void cli_print_designs(cli_verb verb, FILE *stream) {
     switch (verb) {
     case VERB_STAT: put_designs("Names of --grant", CLI_IS_GRANTED, stream); break;
     case VERB_DESCRIBE: put_designs("PMUs with --cost", CLI_HAS_COST, stream); break;
+    case VERB_EXPORT: put_formats(stream); break;
     case VERB_COMPARE: put_compared(stream); break;
     case VERB_SUITE: put_designs("Suites", CLI_IS_READ_AT_END, stream); break;
     default: break;

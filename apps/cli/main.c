@@ -46,6 +46,9 @@ int main(int argc, char **argv, char **environment) {
         case VERB_STAT:
         case VERB_RECORD:
         case VERB_BOOT: status = cli_stat(&options); break;
+        case VERB_REPORT:
+        case VERB_ANNOTATE: status = cli_report(&options); break;
+        case VERB_EXPORT: status = cli_export(&options); break;
         case VERB_LIST: status = cli_list(&options); break;
         case VERB_DESCRIBE: status = cli_describe(&options); break;
         case VERB_DIFF: status = cli_diff(&options); break;

@@ -243,20 +243,58 @@ static bool finish_stat(cli_parser *p, int argc, char *const *argv, int first) {
 
 static bool finish_record(cli_parser *p, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
-    if (!o->records_uops)
-        return cli_fail(p, "what to record? Write tally record --pipeline -o FILE -- PROGRAM");
-    if (!o->trace)
+    o->has_trace = o->trace != NULL;
+    if (o->records_uops && !o->trace)
         return cli_fail(p, "-o FILE is needed: the file that the record goes to");
+    if (!o->trace)
+        o->trace = "tally.profile";
     if (first >= argc)
-        return cli_fail(p, "no program to run; write tally record --pipeline -o FILE -- PROGRAM ARGUMENTS");
+        return cli_fail(p, "no program to run; write tally record -- PROGRAM ARGUMENTS");
+    if (o->records_uops && (o->events.n > 0 || o->with_sources))
+        return cli_fail(p, "-e and --with-sources are of a profile; leave them out, or --pipeline");
+    if (!o->records_uops && o->n_regions > 0)
+        return cli_fail(p, "--roi goes with --pipeline; a profile is of the whole run, and tally report prints each function of it");
     if (o->n_regions > 1)
         return cli_fail(p, "--roi: the pipeline is recorded of one region; give one");
-    if (!o->run.machine)
+    if (o->records_uops && !o->run.machine)
         o->run.machine = "ooo";
     if (!take_program(p, argc, argv, first) || !finish_report(p))
         return false;
     o->wants_report = false;
     return true;
+}
+
+static bool finish_profile(cli_parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (o->verb == VERB_ANNOTATE && first >= argc)
+        return cli_fail(p, "which function or source file? Write tally annotate %s", cli_verbs[o->verb].usage);
+    if (o->verb == VERB_ANNOTATE)
+        o->annotate.place = argv[first++];
+    else if (first < argc && o->profile_file)
+        return cli_fail(p, "%s: the profile is named twice, here and with -i", argv[first]);
+    if (o->verb == VERB_REPORT && first < argc)
+        o->profile_file = argv[first++];
+    if (first < argc)
+        return cli_fail(p, "%s: one word too many; tally %s %s", argv[first], cli_verbs[o->verb].name, cli_verbs[o->verb].usage);
+    if (o->wants_json && o->profile.format == TL_PROFILE_CSV)
+        return cli_fail(p, "--csv and --json are two formats; give one");
+    o->joined_events = join(&o->events);
+    return !o->events.n || o->joined_events || cli_fail(p, "the host has no memory left");
+}
+
+static bool finish_export(cli_parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (first >= argc)
+        return cli_fail(p, "which format? Write tally export %s; tally help export names the formats", cli_verbs[o->verb].usage);
+    o->export_format = argv[first++];
+    if (first < argc && o->profile_file)
+        return cli_fail(p, "%s: the profile is named twice, here and with -i", argv[first]);
+    if (first < argc)
+        o->profile_file = argv[first++];
+    if (first < argc)
+        return cli_fail(p, "%s: one word too many; tally export %s", argv[first], cli_verbs[o->verb].usage);
+    o->joined_events = join(&o->events);
+    return !o->events.n || o->joined_events || cli_fail(p, "the host has no memory left");
 }
 
 static bool finish_boot(cli_parser *p, int argc, char *const *argv, int first) {
@@ -481,7 +519,7 @@ static bool find_verb(cli_parser *p, const char *word, cli_verb *ret_verb) {
 
 bool cli_parse(int argc, char *const *argv, char *const *environment, cli_options *ret_options, char *error, size_t error_size) {
     cli_options *o = ret_options;
-    *o = (cli_options){.verb = VERB_HELP, .n_runs = 1, .log_fd = -1, .max_traced = 100000};
+    *o = (cli_options){.verb = VERB_HELP, .n_runs = 1, .log_fd = -1, .max_traced = 100000, .annotate = {.hot_percent = 10}};
     tl_run_options_init(&o->run);
     tl_report_options_init(&o->report);
     tl_compare_options_init(&o->compare);
@@ -503,6 +541,9 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
     case VERB_STAT: return finish_stat(&p, argc, argv, first);
     case VERB_RECORD: return finish_record(&p, argc, argv, first);
     case VERB_BOOT: return finish_boot(&p, argc, argv, first);
+    case VERB_REPORT:
+    case VERB_ANNOTATE: return finish_profile(&p, argc, argv, first);
+    case VERB_EXPORT: return finish_export(&p, argc, argv, first);
     case VERB_LIST: return finish_list(&p, argc, argv, first);
     case VERB_DESCRIBE: return finish_describe(&p, argc, argv, first);
     case VERB_DIFF: return finish_diff(&p, argc, argv, first);

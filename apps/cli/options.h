@@ -11,6 +11,7 @@
 
 #include <tally/catalogue.h>
 #include <tally/compare.h>
+#include <tally/profile.h>
 #include <tally/report.h>
 #include <tally/run.h>
 #include <tally/uop_trace.h>
@@ -25,6 +26,9 @@ typedef enum cli_verb {
     VERB_STAT,
     VERB_BOOT,
     VERB_RECORD,
+    VERB_REPORT,
+    VERB_ANNOTATE,
+    VERB_EXPORT,
     VERB_LIST,
     VERB_DESCRIBE,
     VERB_DIFF,
@@ -99,6 +103,16 @@ typedef struct cli_options {
     const char *trace; // file
     tl_uop_trace_format trace_format;
     uint64_t max_traced; // instructions
+    bool with_sources;
+    bool has_trace; // -o was given
+
+    // report, annotate, diff of profiles
+    tl_profile_report_options profile;
+    tl_profile_annotate_options annotate;
+    const char *profile_file; // -i
+    const char *export_format;
+    const char *color; // auto, always, never; NULL: auto
+    bool no_pager;
 
     // list
     tl_list_kind list_kind;
@@ -205,6 +219,7 @@ void cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_n
 
 // The verbs: each returns the exit status.
 int cli_stat(cli_options *options); // boot and record, too
+int cli_report(const cli_options *options);
 int cli_list(const cli_options *options);
 int cli_describe(const cli_options *options);
 int cli_diff(const cli_options *options);
@@ -213,6 +228,7 @@ int cli_suite(const cli_options *options);
 int cli_open_records(const cli_options *options);
 int cli_tenants(const cli_options *options);
 int cli_oob(const cli_options *options);
+int cli_export(const cli_options *options);
 
 enum {
     STATUS_GATE = 1,

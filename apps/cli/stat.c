@@ -286,10 +286,12 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     status = tl_run_load(run, &err);
     if (status != TL_OK) {
         failed = complain(job, status_of_load(status), &err);
+        cli_record_drop(&job->record);
         tl_run_free(run);
         return failed;
     }
     if (job->run_number == 0 && !cli_log_begin(&job->log)) {
+        cli_record_drop(&job->record);
         tl_run_free(run);
         return STATUS_FAILED;
     }
@@ -299,7 +301,9 @@ static int run_once(stat_job *job, tl_result **ret_result) {
     tl_result_free(start);
     failed = run_to_end(job, run);
     cli_log_look(&job->log, run);
-    if (cli_record_end(&job->record, &err) != TL_OK && failed != STATUS_USAGE)
+    if (failed == STATUS_USAGE)
+        cli_record_drop(&job->record);
+    else if (cli_record_end(&job->record, options, &err) != TL_OK)
         failed = complain(job, STATUS_FAILED, &err);
     if (failed == STATUS_USAGE) {
         tl_run_free(run);
@@ -459,7 +463,7 @@ static int run_all(stat_job *job, bool *ret_is_whole) {
         status = explain_regions(job, first, status);
     }
     *ret_is_whole = true;
-    if (job->options->records_uops)
+    if (job->options->verb == VERB_RECORD)
         cli_record_tell(&job->record, job->options, &job->log);
     else if (!job->log.report)
         put_closing_line(job, first);
@@ -538,7 +542,7 @@ out:
     cli_console_close();
     if (!cli_log_close(&job.log, is_whole) && status < STATUS_FAILED)
         status = STATUS_FAILED;
-    if (!cli_record_close(&job.record, is_whole) && status < STATUS_FAILED)
+    if (!cli_record_close(&job.record, options, is_whole) && status < STATUS_FAILED)
         status = STATUS_FAILED;
     if (job.profile_output.stream)
         cli_profile_write(job.profile_output.stream, &job.profile, job.profile_ns, job.profile_insns);

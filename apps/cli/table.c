@@ -33,13 +33,45 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_RECORD] =
         {
             .name = "record",
-            .usage = "--pipeline -o FILE [OPTION...] [--] PROGRAM [ARGUMENT...]",
-            .summary = "record the pipeline of a detailed core, uop by uop",
+            .usage = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+            .summary = "record where counts come from: a profile by instruction, or the pipeline",
             .description =
-                "Runs PROGRAM as tally stat does, on a machine with a detailed core, and writes what became of each uop: when it was fetched, renamed, "
+                "Runs PROGRAM as tally stat does, and writes the profile of the run into tally.profile: exact counts of every event by instruction "
+                "and thread, with functions, source lines and inlined calls. Nothing is sampled, so sums of a profile are the counts of tally stat. "
+                "tally report and tally annotate read it, and so does SQLite (docs/record.md). "
+                "With --pipeline, on a machine with a detailed core, writes instead what became of each uop: when it was fetched, renamed, "
                 "dispatched, replayed, complete, and retired or taken back. The file is for Konata, a viewer of pipelines, or text with a line for each "
                 "uop. Instructions of wrong paths are among them. With --roi only what is fetched during visits of one region is recorded. The program's "
                 "own input, output and exit status stay what they are, and so do its clocks.",
+        },
+    [VERB_REPORT] =
+        {
+            .name = "report",
+            .usage = "[OPTION...] [PROFILE]",
+            .summary = "print a profile as a table: by object, function, line, instruction or thread",
+            .description =
+                "PROFILE is a file of tally record; default: tally.profile. Rows are what --sort names, columns are events, metrics or formulas. "
+                "A row has what its own instructions caused. The share is that of the first column.",
+        },
+    [VERB_ANNOTATE] =
+        {
+            .name = "annotate",
+            .usage = "[OPTION...] FUNCTION|FILE",
+            .summary = "print source and disassembly with the counts of each line",
+            .description =
+                "Reads tally.profile, or what -i names. A FUNCTION is printed by address, with source lines above their instructions, where "
+                "cycles went, and labels where jumps lead. A source FILE, named by the end of its path, is printed by line. Hot places begin with >. "
+                "Source text comes from the profile (tally record --with-sources) or from this host.",
+        },
+    [VERB_EXPORT] =
+        {
+            .name = "export",
+            .usage = "[OPTION...] FORMAT [PROFILE]",
+            .summary = "write a profile in another tool's format, for its viewer",
+            .description =
+                "PROFILE is a file of tally record; default: tally.profile. Text goes to standard output unless -o names a file. Counts stay exact: "
+                "sums of an export are those of tally stat. With a call graph (tally record -g), stacks are calling contexts; without one, a "
+                "stack is a function and the calls that were inlined around the instruction.",
         },
     [VERB_LIST] =
         {
@@ -65,9 +97,11 @@ const cli_verb_row cli_verbs[N_VERBS] = {
         {
             .name = "diff",
             .usage = "[OPTION...] BEFORE AFTER",
-            .summary = "compare two reports; fail when a gate is crossed",
-            .description = "BEFORE and AFTER are files written by tally stat --json. Counts repeat to the last digit, so a gate needs no "
-                           "margin for noise. The exit status is 1 when a gate of --fail-on was crossed and 0 otherwise.",
+            .summary = "compare two reports or two profiles; fail when a gate is crossed",
+            .description =
+                "BEFORE and AFTER are files written by tally stat --json, or by tally record: then rows of --sort are compared, matched by "
+                "name, by the first event of -e. Counts repeat to the last digit, so a gate needs no "
+                "margin for noise. The exit status is 1 when a gate of --fail-on was crossed and 0 otherwise.",
         },
     [VERB_COMPARE] =
         {
@@ -149,6 +183,9 @@ enum {
     B = 1u << VERB_BOOT,
     R = S | B,
     A = 1u << VERB_RECORD,
+    N = 1u << VERB_REPORT,
+    X = 1u << VERB_ANNOTATE,
+    E = 1u << VERB_EXPORT,
     L = 1u << VERB_LIST,
     C = 1u << VERB_DESCRIBE,
     D = 1u << VERB_DIFF,
@@ -192,17 +229,42 @@ const cli_option cli_option_rows[] = {
      "is milliseconds of simulated time.",
      NULL},
     {R, OPT_INTERVAL, 0, "interval-print", "LENGTH", NULL, "The same, by perf's name.", NULL},
-    {A, OPT_PIPELINE, 0, "pipeline", NULL, WHAT, "The pipeline: a record for each uop. Needed, because it is the only kind of record.",
-     NULL},
+    {A, OPT_EVENTS, 'e', "event", "LIST", WHAT,
+     "Events that reports show unless they are asked for others: names or globs, separated by commas. Every event is recorded. May be repeated.",
+     "@events"},
+    {A, OPT_WITH_SOURCES, 0, "with-sources", NULL, WHAT,
+     "Put the text of source files that this host has into the profile, so that it can be annotated anywhere.", NULL},
+    {A, OPT_PIPELINE, 0, "pipeline", NULL, WHAT, "Instead of a profile: the pipeline, a record for each uop.", NULL},
     {A, OPT_ROI, 0, "roi", "START[..STOP]", WHAT,
      "Record only what is fetched between reaching function START and reaching STOP; without STOP, from entering START until that call "
      "returns. Names are those of tally stat --roi.",
      NULL},
-    {A, OPT_TRACE, 'o', "output", "FILE", HOW, "The file to write. Needed.", "@files"},
+    {A, OPT_TRACE, 'o', "output", "FILE", HOW, "The file to write. Default: tally.profile; --pipeline needs one.", "@files"},
     {A, OPT_TRACE_FORMAT, 0, "format", "kanata|text", HOW,
      "kanata (the default) is the log format 0004 of Kanata, which Konata opens; text has a line for each uop.", "kanata text"},
     {A, OPT_TRACE_LIMIT, 0, "limit", "N", LIMITS,
      "Record at most N instructions, those of wrong paths included; the program runs on. Default: 100k, which are some 30 MB.", NULL},
+    {N | D, OPT_SORT, 's', "sort", "KEYS", WHAT,
+     "Keys of rows, separated by commas: dso, symbol, srcline, insn, thread, process. Default: dso,symbol.",
+     "dso symbol srcline insn thread process"},
+    {N | X, OPT_COLUMNS, 'e', "event", "LIST", WHAT,
+     "Columns: events, metrics or formulas of the profile, separated by commas. Default: those of tally record.", "@events @metrics"},
+    {N, OPT_ORDER, 0, "order", "COLUMN", WHAT, "The column that sorts rows, the largest first. Default: the first one.", NULL},
+    {N | D, OPT_PERCENT_LIMIT, 0, "percent-limit", "PERCENT", WHAT, "Leave out rows with a smaller share.", NULL},
+    {E, OPT_COLUMNS, 'e', "event", "LIST", WHAT,
+     "Events to export, separated by commas, or globs; they must add up over instructions. Default: the recorded ones. Format folded writes the first.",
+     "@events"},
+    {E, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write to FILE; - is standard output.", "@files"},
+    {N | X | E, OPT_INPUT, 'i', "input", "FILE", WHAT, "The profile.", "@files"},
+    {X, OPT_SOURCE_ROOT, 0, "source", "DIR", WHAT, "Look up source files below DIR, too, by ever shorter ends of their paths.", "@files"},
+    {X, OPT_NO_SOURCE, 0, "no-source", NULL, WHAT, "Read no source files of this host; only the profile's.", NULL},
+    {X, OPT_HOT, 0, "hot", "PERCENT", HOW, "Mark places with this share of the first column, or more. Default: 10.", NULL},
+    {N, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.profile-report/1.", NULL},
+    {N, OPT_PROFILE_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line.", NULL},
+    {N | X, OPT_COLOR, 0, "color", "auto|always|never", HOW, "Colors. Default: on a terminal, unless the environment has NO_COLOR.",
+     "auto always never"},
+    {N, OPT_WIDTH, 0, "width", "N", HOW, "Columns of text. Default: those of the terminal; no limit elsewhere.", NULL},
+    {N | X, OPT_NO_PAGER, 0, "no-pager", NULL, HOW, "Do not send long output on a terminal through $PAGER.", NULL},
     {R, OPT_ROI, 0, "roi", "START[..STOP]", WHAT,
      "Count only between reaching function START and reaching STOP; without STOP, from entering START until that call returns. "
      "All visits are summed. Names are symbols, C++ and Rust names such as 'ns::f(int)', their beginnings, or 0x addresses. "
@@ -292,7 +354,7 @@ const cli_option cli_option_rows[] = {
     {T, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write the counts to FILE instead of standard error.", "@files"},
 
     {R | L | C | U | P | T | A, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
-     "A machine of tally list machines, or a description. Default: rocket, for AArch64 programs a53, of record ooo, of suite and compare lowrisc2, of tenants what the file says.",
+     "A machine of tally list machines, or a description. Default: rocket, for AArch64 programs a53, of record --pipeline ooo, of suite and compare lowrisc2, of tenants what the file says.",
      "@machines"},
     {R | L | C | U | P | A, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
     {R | L | C | U | P | A, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,
@@ -302,7 +364,7 @@ const cli_option cli_option_rows[] = {
     {R | L | C | U | P | A, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
     {R | L | C | U | P | T | A, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
      "Override any key of the description: l1d.replacement=fifo. May be repeated. tally list keys names them.", "@keys"},
-    {R | U | P | T, OPT_ENGINE, 0, "engine", "translate|interp|step", MACHINE,
+    {R | U | P | T | A, OPT_ENGINE, 0, "engine", "translate|interp|step", MACHINE,
      "Front-end: translate makes host code (the default where it can), interp interprets decoded code, step executes one instruction at a "
      "time. Their counts are the same.",
      "translate interp step"},
@@ -337,7 +399,7 @@ const cli_option cli_option_rows[] = {
     {P, OPT_PROGRAM_OUTPUT, 0, "program-output", "FILE", PROGRAM,
      "Put into FILE what the program writes to its output and error, of all its runs one after another.", "@files"},
 
-    {S, OPT_BARE, 0, "bare", NULL, PROGRAM,
+    {S | A, OPT_BARE, 0, "bare", NULL, PROGRAM,
      "PROGRAM is a bare-metal ELF file: entered in machine mode on every hart, hart number in a0, device tree in a1. The serial port is "
      "standard input and output; the exit status is what the program writes to the board's finisher or to tohost.",
      NULL},

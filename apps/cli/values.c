@@ -223,6 +223,28 @@ static bool take_sample(cli_parser *p, const char *text) {
 }
 
 // Conversion of an option's value to a member of cli_options.
+static bool take_percent(cli_parser *p, const char *option, const char *text, double *ret_percent) {
+    char *end;
+    const double percent = strtod(text, &end);
+    if (end == text || *end != '\0' || !(percent >= 0 && percent <= 100))
+        return cli_fail(p, "%s %.60s: write a number from 0 to 100", option, text);
+    *ret_percent = percent;
+    return true;
+}
+
+static bool take_percent_limit(cli_parser *p, const char *text) {
+    return take_percent(p, "--percent-limit", text, &p->out->profile.percent_limit);
+}
+
+static bool take_hot(cli_parser *p, const char *text) { return take_percent(p, "--hot", text, &p->out->annotate.hot_percent); }
+
+static bool take_color(cli_parser *p, const char *text) {
+    if (strcmp(text, "auto") != 0 && strcmp(text, "always") != 0 && strcmp(text, "never") != 0)
+        return cli_fail(p, "--color %.60s: the words are auto, always and never", text);
+    p->out->color = text;
+    return true;
+}
+
 typedef enum value_kind {
     VALUE_NONE,     // nothing is set
     VALUE_TRUE,     // bool
@@ -446,6 +468,25 @@ static const value_row rows[] = {
      .least = 1,
      .most = UINT64_MAX,
      .said = SOME_INSNS},
+    {.id = OPT_WITH_SOURCES, .kind = VALUE_TRUE, .offset = AT(with_sources)},
+    {.id = OPT_SORT, .kind = VALUE_TEXT, .offset = AT(profile.sort), .shown = "--sort", .said = "no key; write --sort dso,symbol, say"},
+    {.id = OPT_COLUMNS, .kind = VALUE_LIST, .offset = AT(events), .shown = "-e", .said = NO_EVENTS},
+    {.id = OPT_ORDER, .kind = VALUE_TEXT, .offset = AT(profile.order), .shown = "--order", .said = "the name of the column is empty"},
+    {.id = OPT_PERCENT_LIMIT, .kind = VALUE_OWN, .take = take_percent_limit},
+    {.id = OPT_INPUT, .kind = VALUE_TEXT, .offset = AT(profile_file), .shown = "-i", .said = NO_FILE},
+    {.id = OPT_COLOR, .kind = VALUE_OWN, .take = take_color},
+    {.id = OPT_WIDTH,
+     .kind = VALUE_U32,
+     .offset = AT(profile.width),
+     .shown = "--width",
+     .least = 20,
+     .most = 10000,
+     .said = "from 20 to 10000 columns"},
+    {.id = OPT_NO_PAGER, .kind = VALUE_TRUE, .offset = AT(no_pager)},
+    {.id = OPT_PROFILE_CSV, .kind = VALUE_ENUM, .offset = AT(profile.format), .least = TL_PROFILE_CSV},
+    {.id = OPT_SOURCE_ROOT, .kind = VALUE_TEXT, .offset = AT(annotate.source_root), .shown = "--source", .said = NO_FOLDER},
+    {.id = OPT_NO_SOURCE, .kind = VALUE_TRUE, .offset = AT(annotate.without_sources)},
+    {.id = OPT_HOT, .kind = VALUE_OWN, .take = take_hot},
     {.id = OPT_HELP, .kind = VALUE_TRUE, .offset = AT(wants_help)},
 };
 #undef AT

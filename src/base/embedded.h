@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files of machines/ and metrics/ as the build put them into the library (tools/embed).
+// Files of machines/, metrics/ and docs/schema/ as the build put them into the library
+// (tools/embed).
 #ifndef TL_BASE_EMBEDDED_H
 #define TL_BASE_EMBEDDED_H
 

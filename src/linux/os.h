@@ -50,6 +50,9 @@ typedef struct tl_os_options {
     // host.
     bool reports_transfers;
     uint64_t quantum_cycles; // of context 0, as in tl_os_program
+    // Told who executes which code, until tl_os_end_code_map. Every hart has its attribution. NULL:
+    // nobody asks.
+    struct tl_code_map *code_map;
 } tl_os_options;
 
 // Programs beside the one of tl_os_options, under the same kernel. A context is such a program with
@@ -131,6 +134,9 @@ void tl_os_leave(tl_os *os);
 uint64_t tl_os_enter(tl_os *os, uint32_t context, uint64_t cycle);
 // The hart waits for a device up to this cycle, in the kernel.
 void tl_os_wait(tl_os *os, uint32_t hart, uint64_t cycle);
+
+// The code that is mapped now goes to options.code_map, and nothing more does.
+void tl_os_end_code_map(tl_os *os);
 
 // Within a run: it ends when every hart has reached the cycle, if that is before its limit.
 void tl_os_end_run_at(tl_os *os, uint64_t cycle);

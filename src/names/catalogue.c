@@ -278,6 +278,10 @@ typedef struct scope {
     uint32_t modes;
 } scope;
 
+uint32_t tl_catalogue_n_constants(const tl_catalogue *catalogue) { return catalogue->n_constants; }
+
+tl_catalogue_constant tl_catalogue_constant_at(const tl_catalogue *catalogue, uint32_t index) { return catalogue->constants[index]; }
+
 static const tl_catalogue_constant *find_constant(const tl_catalogue *catalogue, const char *name) {
     for (uint32_t i = 0; i < catalogue->n_constants; i++) {
         if (strcmp(catalogue->constants[i].name, name) == 0)

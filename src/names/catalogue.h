@@ -48,6 +48,9 @@ typedef struct tl_catalogue_signal {
 uint32_t tl_catalogue_n_cells(const tl_catalogue *catalogue);
 tl_catalogue_signal tl_catalogue_signal_at(const tl_catalogue *catalogue, tl_cell cell);
 
+uint32_t tl_catalogue_n_constants(const tl_catalogue *catalogue);
+tl_catalogue_constant tl_catalogue_constant_at(const tl_catalogue *catalogue, uint32_t index);
+
 typedef struct tl_catalogue_unit {
     const char *path; // "hart0.l1d"
     const tl_unit_type *type;

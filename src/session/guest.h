@@ -19,6 +19,7 @@ typedef struct tl_guest_setup { // everything is borrowed until the guest is fre
     bool (*wants_stop)(void *ctx);
     void (*mapped_code)(void *ctx); // names of functions may have come up
     void *ctx;
+    struct tl_code_map *code_map; // of a recording; NULL: none
 } tl_guest_setup;
 
 typedef struct tl_guest_limits { // tl_os_limits says how exact they are
@@ -55,6 +56,8 @@ typedef struct tl_guest_type {
     uint64_t (*now_cycles)(const tl_guest *guest);
     bool (*has_written)(const tl_guest *guest, int fd); // bytes went to options.std_fd[fd]
     uint64_t (*peak_bytes)(const tl_guest *guest);      // of simulated memory; NULL: not known
+    // The code that is there now goes to the code map, and nothing more does.
+    void (*end_code_map)(tl_guest *guest);
     void (*free)(tl_guest *guest);
 } tl_guest_type;
 

@@ -29,6 +29,7 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
         .wants_stop = setup->wants_stop,
         .mapped_code = setup->mapped_code,
         .ctx = setup->ctx,
+        .code_map = setup->code_map,
     };
     user *u = calloc(1, sizeof *u);
     if (!u)
@@ -96,6 +97,8 @@ static bool has_written(const tl_guest *guest, int fd) { return tl_os_has_writte
 
 static uint64_t peak_bytes(const tl_guest *guest) { return tl_os_peak_bytes(((const user *)guest)->os); }
 
+static void end_code_map(tl_guest *guest) { tl_os_end_code_map(((user *)guest)->os); }
+
 static void free_user(tl_guest *guest) {
     tl_symbols_free(((user *)guest)->symbols);
     tl_os_free(((user *)guest)->os);
@@ -111,4 +114,5 @@ const tl_guest_type tl_guest_user = {.load = load,
                                      .now_cycles = now_cycles,
                                      .has_written = has_written,
                                      .peak_bytes = peak_bytes,
+                                     .end_code_map = end_code_map,
                                      .free = free_user};

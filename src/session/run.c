@@ -14,6 +14,7 @@
 #include "base/bits.h"
 #include "isa/a64/block/interp.h"
 #include "isa/a64/step/step.h"
+#include "model/code_map.h"
 #include "model/isa.h"
 #include "session/code_file.h"
 #include "session/digest.h"
@@ -49,6 +50,8 @@ struct tl_session {
     uint64_t host_ns;
     tl_sampler sampler;
     tl_code_file *code_file; // NULL: no host profile
+    tl_code_map *code_map;   // of a recording; NULL: none
+    bool has_events;         // options named some
     bool has_ended;
     tl_end_reason reason;
     int status, signal;
@@ -134,6 +137,7 @@ static bool wants_stop(void *ctx) {
 static tl_status copy_options(tl_session *session, const tl_run_options *given, tl_error *err) {
     tl_run_options *o = &session->options;
     *o = *given;
+    session->has_events = given->events != NULL;
     o->machine = o->events = o->metrics = o->pmu = NULL; // the plan's
     o->overrides = NULL;
     o->argv = session->plan->outline->header.argv;
@@ -298,6 +302,7 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
                                   .warn = take_note,
                                   .wants_stop = wants_stop,
                                   .mapped_code = look_for_places,
+                                  .code_map = session->code_map,
                                   .ctx = session};
     tl_status status = types[session->options.kind]->load(&setup, &session->guest, err);
     if (status != TL_OK)
@@ -697,6 +702,20 @@ void tl_session_host_profile(const tl_session *session, tl_host_profile *ret_pro
     profile.size = ret_profile->size;
     memcpy(ret_profile, &profile, profile.size < sizeof profile ? profile.size : sizeof profile);
 }
+
+tl_session_parts tl_session_parts_of(tl_session *session) {
+    return (tl_session_parts){.machine = session->machine,
+                              .guest = session->guest,
+                              .outline = session->plan->outline,
+                              .options = &session->options,
+                              .has_events = session->has_events,
+                              .is_partial = session->regions || session->forward,
+                              .reason = session->reason,
+                              .status = session->status,
+                              .signal = session->signal};
+}
+
+void tl_session_set_code_map(tl_session *session, tl_code_map *map) { session->code_map = map; }
 
 void tl_session_free(tl_session *session) {
     if (!session)

@@ -12,6 +12,7 @@
 #include "model/tap.h"
 
 typedef struct tl_session tl_session;
+struct tl_code_map; // model/code_map.h
 
 // The engine that executes machines of this instruction set. NULL: there is none on this host.
 const tl_engine_type *tl_session_engine(tl_engine engine, tl_isa_number isa);
@@ -35,6 +36,20 @@ bool tl_session_has_written(const tl_session *session, int fd);
 const char *tl_session_host_path(const tl_session *session, uint32_t index); // tl_run_host_path
 void tl_session_progress(const tl_session *session, tl_progress *ret_progress);
 void tl_session_host_profile(const tl_session *session, tl_host_profile *ret_profile);
+// Parts that a recording reads (recording.h). They live as long as the session.
+typedef struct tl_session_parts {
+    struct tl_machine *machine;
+    struct tl_guest *guest; // NULL: not loaded
+    const struct tl_outline *outline;
+    const tl_run_options *options;
+    bool has_events; // the user named some
+    bool is_partial; // counts are of regions, windows, or follow a fast-forward
+    tl_end_reason reason;
+    int status, signal;
+} tl_session_parts;
+tl_session_parts tl_session_parts_of(tl_session *session);
+// Before tl_session_load. NULL: none.
+void tl_session_set_code_map(tl_session *session, struct tl_code_map *map);
 void tl_session_free(tl_session *session); // NULL is fine
 const char *tl_session_version(void);
 

@@ -2278,9 +2278,11 @@ def forwarding_that_cannot_be_is_refused():
 @guest
 def records_that_cannot_be_are_refused():
     trace = os.path.join(scratch, "refused")
-    fails(["record", "-o", trace, *program()], 2, "what to record? Write tally record --pipeline")
+    fails(["record", "-o", trace, "--roi", "main", *program()], 2, "--roi goes with --pipeline", "tally report")
+    fails(["record", "--pipeline", "-o", trace, "--with-sources", *program()], 2, "--with-sources are of a profile")
+    fails(["record", "-o", trace, "-m", "ooo", *program()], 2, "machine ooo has an out-of-order core", "--pipeline")
     fails(["record", "--pipeline", *program()], 2, "-o FILE is needed")
-    fails(["record", "--pipeline", "-o", trace], 2, "no program to run; write tally record --pipeline")
+    fails(["record", "--pipeline", "-o", trace], 2, "no program to run; write tally record")
     fails(["record", "--pipeline", "-o", trace, "-m", "rocket", *program()], 2, "machine rocket has an in-order core", "such as ooo")
     fails(["record", "--pipeline", "-o", trace, "--format", "vcd", *program()], 2, "--format vcd: the formats are kanata and text")
     fails(["record", "--pipeline", "-o", trace, "--limit", "0", *program()], 2, "--limit 0: write a number")

@@ -13,6 +13,7 @@
 #include "linux/memory/frames.h"
 #include "linux/memory/page_cache.h"
 #include "linux/os_internal.h"
+#include "linux/process/code.h"
 
 enum { LEVELS = TL_TABLE_LEVELS, INDEX_BITS = TL_TABLE_INDEX_BITS, ENTRIES = 1 << INDEX_BITS };
 
@@ -324,6 +325,8 @@ int64_t tl_vm_unmap(tl_vm *vm, uint64_t start, uint64_t end) {
     tl_vma *area = area_after(vm, start);
     if (!area || area->start >= end)
         return 0;
+    if (vm->os->options.code_map)
+        tl_code_leaves(vm, start, end);
     if (!tl_vm_split(vm, start, end))
         return -ENOMEM;
     for (tl_vma *next = area_after(vm, start); next && next->start < end;) {

@@ -92,6 +92,7 @@ struct tl_thread {
     uint64_t user_cycles, system_cycles;    // up to the last switch; tl_thread_times adds the rest
     uint64_t voluntary_switches, involuntary_switches;
     struct tl_pev_event *perf_events; // perf_event.h; NULL: none
+    uint32_t code_space;              // number of its space in the code map, + 1; 0: none yet
 
     // Threads' private agreements with libc.
     uint64_t clear_child_tid, robust_list, robust_list_bytes;

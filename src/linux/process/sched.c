@@ -10,6 +10,7 @@
 #include "linux/memory/vm_space.h"
 #include "linux/os_internal.h"
 #include "linux/perf/perf_event.h"
+#include "linux/process/code.h"
 
 static tl_thread *thread_on(const tl_hart *h) { return (tl_thread *)h->client; }
 
@@ -115,6 +116,8 @@ static void load(tl_hart *h, tl_thread *t) {
     os->turn.hart = NULL;
     if (os->cpu_timers)
         tl_time_running_changed(t);
+    if (os->options.code_map)
+        tl_code_arrive(t);
 }
 
 static void save(tl_hart *h, tl_thread *t) {
@@ -271,6 +274,8 @@ void tl_sched_place(tl_thread *t) {
 void tl_sched_space_changed(tl_thread *t) {
     tl_memory_switch_context(t->hart, tl_vm_context(t->process->vm));
     drain(t->hart);
+    if (t->os->options.code_map)
+        tl_code_changed(t);
 }
 
 void tl_sched_pmus_changed(tl_thread *t) {

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+// Source and disassembly with counts. A function is printed by address, and a line of source stands
+// above the instructions that were made of it. A file is printed by line.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "names/catalogue.h"
+#include "report/profile.h"
+#include "report/profile_rows.h"
+
+#define DIM "\033[2m"
+#define HOT "\033[1;31m"
+#define PLAIN "\033[0m"
+
+enum { MAX_COLUMNS = 32, NEAR_LINES = 2 };
+
+typedef struct source_text { // of one file, by line
+    const char **lines;
+    uint32_t *lengths;
+    uint32_t n;
+    char *bytes; // owned; NULL: the profile's
+    bool is_sought;
+} source_text;
+
+typedef struct annotation {
+    const tl_profile *profile;
+    const tl_profile_annotate_options *options;
+    tl_profile_columns columns;
+    source_text *sources; // by number
+    uint64_t *sums;       // scratch: one for each event; all 0 between uses
+    uint64_t *totals;
+    double hot; // value of the first column from which on a place is hot
+    int widths[MAX_COLUMNS];
+    FILE *stream;
+} annotation;
+
+// ---- Text of source files.
+
+static bool split(source_text *text, const char *bytes, size_t n_bytes) {
+    uint32_t room = 1;
+    for (size_t i = 0; i < n_bytes; i++)
+        room += bytes[i] == '\n';
+    text->lines = malloc((size_t)room * sizeof *text->lines);
+    text->lengths = malloc((size_t)room * sizeof *text->lengths);
+    if (!text->lines || !text->lengths)
+        return false;
+    for (size_t at = 0; at < n_bytes;) {
+        const char *end = memchr(bytes + at, '\n', n_bytes - at);
+        const size_t length = end ? (size_t)(end - (bytes + at)) : n_bytes - at;
+        text->lines[text->n] = bytes + at;
+        text->lengths[text->n++] = (uint32_t)length;
+        at += length + 1;
+    }
+    return true;
+}
+
+static char *read_source(const char *path, size_t *ret_n) {
+    FILE *stream = fopen(path, "rb");
+    size_t room = 1 << 16, n = 0, part;
+    char *bytes = stream ? malloc(room) : NULL;
+    while (bytes && (part = fread(bytes + n, 1, room - n, stream)) > 0) {
+        n += part;
+        if (n < room)
+            continue;
+        char *larger = realloc(bytes, room *= 2);
+        if (!larger)
+            free(bytes);
+        bytes = larger;
+    }
+    if (stream)
+        fclose(stream);
+    *ret_n = n;
+    return bytes;
+}
+
+// Embedded, else on this host by its path, else below the folder of the options by ever shorter
+// ends of the path.
+static source_text *text_of(annotation *a, uint32_t number) {
+    source_text *text = &a->sources[number];
+    const tl_profile_source *source = &a->profile->sources[number];
+    if (text->is_sought)
+        return text;
+    text->is_sought = true;
+    size_t n = source->n_bytes;
+    const char *bytes = source->text;
+    if (!bytes && !a->options->without_sources)
+        bytes = text->bytes = read_source(source->path, &n);
+    for (const char *end = source->path; !bytes && a->options->source_root && end; end = strchr(end + 1, '/')) {
+        char path[4096];
+        if (snprintf(path, sizeof path, "%s/%s", a->options->source_root, end) < (int)sizeof path)
+            bytes = text->bytes = read_source(path, &n);
+    }
+    if (bytes && !split(text, bytes, n))
+        text->n = 0;
+    return text;
+}
+
+static void put_source_line(annotation *a, uint32_t source, uint32_t line) {
+    const source_text *text = text_of(a, source);
+    if (line > 0 && line <= text->n)
+        fprintf(a->stream, "%.*s", (int)(text->lengths[line - 1] < 500 ? text->lengths[line - 1] : 500), text->lines[line - 1]);
+}
+
+// ---- Numbers.
+
+static void add_insn(annotation *a, uint32_t i) {
+    const tl_profile_insn *insn = &a->profile->insns[i];
+    for (uint32_t k = insn->first_count; k < insn->first_count + insn->n_counts; k++)
+        a->sums[a->profile->counts[k].event] += a->profile->counts[k].n;
+}
+
+static void clear(annotation *a) { memset(a->sums, 0, a->profile->n_events * sizeof *a->sums); }
+
+static tl_value value_of(const annotation *a, uint32_t column) {
+    return tl_formula_eval(a->columns.items[column].formula, a->sums, TL_ALL_HARTS);
+}
+
+static void measure(annotation *a) {
+    char number[TL_NUMBER_BYTES];
+    for (uint32_t c = 0; c < a->columns.n; c++) {
+        const int width = (int)strlen(tl_profile_number(value_of(a, c), number));
+        a->widths[c] = width > a->widths[c] ? width : a->widths[c];
+    }
+}
+
+static void put_numbers(annotation *a, bool is_blank) {
+    char number[TL_NUMBER_BYTES];
+    const bool is_hot = !is_blank && a->hot > 0 && tl_profile_real(value_of(a, 0)) >= a->hot;
+    fprintf(a->stream, "%s%c", is_hot && a->options->has_color ? HOT : "", is_hot ? '>' : ' ');
+    for (uint32_t c = 0; c < a->columns.n; c++) {
+        const tl_value value = value_of(a, c);
+        const bool is_nothing = is_blank || (value.kind == TL_VALUE_INTEGER && value.integer == 0) || value.kind == TL_VALUE_MISSING;
+        fprintf(a->stream, " %*s", a->widths[c], is_nothing ? "" : tl_profile_number(value, number));
+    }
+    fprintf(a->stream, "%s |", is_hot && a->options->has_color ? PLAIN : "");
+}
+
+// The causes of most cycles: "load_miss 90%, issue 10%".
+static void put_causes(annotation *a) {
+    enum { MAX_CAUSES = 3 };
+    uint64_t cycles = 0;
+    for (uint32_t i = 0; i < a->profile->n_events; i++)
+        if (strncmp(a->profile->events[i].name, "hart.cyc_", 9) == 0)
+            cycles += a->sums[i];
+    uint64_t last = UINT64_MAX;
+    uint32_t last_event = 0;
+    for (uint32_t n = 0; n < MAX_CAUSES && cycles > 0; n++) {
+        uint32_t best = TL_PROFILE_NONE;
+        for (uint32_t i = 0; i < a->profile->n_events; i++) {
+            const bool is_next = a->sums[i] < last || (a->sums[i] == last && i > last_event && n > 0);
+            if (strncmp(a->profile->events[i].name, "hart.cyc_", 9) == 0 && is_next &&
+                (best == TL_PROFILE_NONE || a->sums[i] > a->sums[best]))
+                best = i;
+        }
+        if (best == TL_PROFILE_NONE || 100.0 * (double)a->sums[best] < 1.0 * (double)cycles)
+            break;
+        last = a->sums[best];
+        last_event = best;
+        fprintf(a->stream, "%s%s %.0f%%", n > 0 ? ", " : "  # ", a->profile->events[best].name + 9,
+                100.0 * (double)a->sums[best] / (double)cycles);
+    }
+}
+
+static void put_heading(annotation *a, const char *what, const char *where) {
+    char number[TL_NUMBER_BYTES];
+    fprintf(a->stream, "# %s%s%s:", what, *where ? " of " : "", where);
+    for (uint32_t c = 0; c < a->columns.n; c++) {
+        const tl_value all = tl_formula_eval(a->columns.items[c].formula, a->totals, TL_ALL_HARTS), own = value_of(a, c);
+        fprintf(a->stream, "%s %s %s", c > 0 ? "," : "", tl_profile_number(own, number), a->columns.items[c].name);
+        if (c == 0 && tl_profile_real(all) > 0)
+            fprintf(a->stream, " (%.2f %% of the run)", 100 * tl_profile_real(own) / tl_profile_real(all));
+    }
+    fputs("\n#\n ", a->stream);
+    for (uint32_t c = 0; c < a->columns.n; c++)
+        fprintf(a->stream, " %*s", a->widths[c], a->columns.items[c].name);
+    fputs(" |\n", a->stream);
+}
+
+// ---- A function.
+
+static void put_insn(annotation *a, uint32_t i) {
+    const tl_profile_insn *insn = &a->profile->insns[i];
+    char bytes[2 * TL_PROFILE_INSN_BYTES + 1] = "";
+    clear(a);
+    add_insn(a, i);
+    put_numbers(a, false);
+    for (uint32_t k = 0; k < insn->n_bytes; k++)
+        snprintf(bytes + 2 * k, 3, "%02x", insn->bytes[insn->n_bytes - 1 - k]);
+    fprintf(a->stream, "  %8" PRIx64 ": ", insn->address);
+    const int used = fprintf(a->stream, "%s", *insn->disassembly ? insn->disassembly : bytes);
+    put_causes(a);
+    (void)used;
+    fputc('\n', a->stream);
+}
+
+static void put_place(annotation *a, const tl_profile_insn *insn) {
+    put_numbers(a, true);
+    if (a->options->has_color)
+        fputs(DIM, a->stream);
+    const char *path = a->profile->sources[insn->source].path, *slash = strrchr(path, '/');
+    fprintf(a->stream, "%s:%" PRIu32 "  ", slash ? slash + 1 : path, insn->line);
+    put_source_line(a, insn->source, insn->line);
+    if (insn->inlined != TL_PROFILE_NONE)
+        fprintf(a->stream, "  # inlined: %s", a->profile->inlined[insn->inlined].name);
+    fprintf(a->stream, "%s\n", a->options->has_color ? PLAIN : "");
+}
+
+static bool is_target(const annotation *a, uint32_t function, const tl_profile_insn *insn) {
+    for (uint32_t i = 0; i < a->profile->n_insns; i++) {
+        const tl_profile_insn *other = &a->profile->insns[i];
+        if (other->function == function && other->object == insn->object && other->target == insn->address)
+            return true;
+    }
+    return false;
+}
+
+static void annotate_function(annotation *a, uint32_t function) {
+    const tl_profile *p = a->profile;
+    clear(a);
+    for (uint32_t i = 0; i < p->n_insns; i++) {
+        if (p->insns[i].function != function)
+            continue;
+        clear(a);
+        add_insn(a, i);
+        measure(a);
+    }
+    clear(a);
+    for (uint32_t i = 0; i < p->n_insns; i++)
+        if (p->insns[i].function == function)
+            add_insn(a, i);
+    a->hot = tl_profile_real(value_of(a, 0)) * a->options->hot_percent / 100;
+    put_heading(a, p->functions[function].name, p->objects[p->functions[function].object].path);
+    uint32_t source = TL_PROFILE_NONE, line = 0, inlined = TL_PROFILE_NONE;
+    for (uint32_t i = 0; i < p->n_insns; i++) {
+        const tl_profile_insn *insn = &p->insns[i];
+        if (insn->function != function)
+            continue;
+        if (is_target(a, function, insn)) {
+            put_numbers(a, true);
+            fprintf(a->stream, "%" PRIx64 ":\n", insn->address);
+        }
+        if (insn->source != TL_PROFILE_NONE && (insn->source != source || insn->line != line || insn->inlined != inlined))
+            put_place(a, insn);
+        source = insn->source;
+        line = insn->line;
+        inlined = insn->inlined;
+        put_insn(a, i);
+    }
+}
+
+// ---- A file.
+
+typedef struct line_insn {
+    uint32_t line, insn;
+} line_insn;
+
+static int by_line(const void *x, const void *y) {
+    const line_insn *a = x, *b = y;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    return a->insn < b->insn ? -1 : a->insn > b->insn;
+}
+
+static void put_lines_between(annotation *a, uint32_t source, uint32_t first, uint32_t end) {
+    for (uint32_t line = first; line < end; line++) {
+        put_numbers(a, true);
+        fprintf(a->stream, "%5" PRIu32 "  ", line);
+        put_source_line(a, source, line);
+        fputc('\n', a->stream);
+    }
+}
+
+static bool annotate_file(annotation *a, uint32_t source) {
+    const tl_profile *p = a->profile;
+    line_insn *lines = malloc(((size_t)p->n_insns + 1) * sizeof *lines);
+    uint32_t n = 0;
+    if (!lines)
+        return false;
+    for (uint32_t i = 0; i < p->n_insns; i++)
+        if (p->insns[i].source == source && p->insns[i].line > 0)
+            lines[n++] = (line_insn){p->insns[i].line, i};
+    qsort(lines, n, sizeof *lines, by_line);
+    for (uint32_t i = 0; i < n;) {
+        clear(a);
+        for (const uint32_t line = lines[i].line; i < n && lines[i].line == line; i++)
+            add_insn(a, lines[i].insn);
+        measure(a);
+    }
+    clear(a);
+    for (uint32_t i = 0; i < n; i++)
+        add_insn(a, lines[i].insn);
+    a->hot = tl_profile_real(value_of(a, 0)) * a->options->hot_percent / 100;
+    put_heading(a, p->sources[source].path, "");
+    const uint32_t n_text = text_of(a, source)->n;
+    uint32_t printed = 0; // lines up to this one
+    for (uint32_t i = 0; i < n;) {
+        const uint32_t line = lines[i].line;
+        uint32_t from = line > NEAR_LINES ? line - NEAR_LINES : 1;
+        from = n_text == 0 ? line : from;
+        if (from > printed + 1 && printed > 0) {
+            // Two lines of context follow the last line, and a gap.
+            const uint32_t after = printed + NEAR_LINES < n_text ? printed + NEAR_LINES + 1 : printed + 1;
+            put_lines_between(a, source, printed + 1, after < from ? after : from);
+            printed = after < from ? after - 1 : from - 1;
+            if (from > printed + 1)
+                fputs("...\n", a->stream);
+        }
+        put_lines_between(a, source, from > printed ? from : printed + 1, line);
+        clear(a);
+        for (; i < n && lines[i].line == line; i++)
+            add_insn(a, lines[i].insn);
+        put_numbers(a, false);
+        fprintf(a->stream, "%5" PRIu32 "  ", line);
+        put_source_line(a, source, line);
+        put_causes(a);
+        fputc('\n', a->stream);
+        printed = line;
+    }
+    free(lines);
+    return true;
+}
+
+// ---- The place.
+
+// "ns::f(int)" is found by "ns::f", too.
+static bool is_named(const char *name, const char *wanted) {
+    const size_t n = strlen(wanted);
+    return strncmp(name, wanted, n) == 0 && (name[n] == '\0' || name[n] == '(' || name[n] == '@');
+}
+
+static bool ends_with(const char *path, const char *end) {
+    const size_t n = strlen(path), n_end = strlen(end);
+    return n >= n_end && strcmp(path + n - n_end, end) == 0 && (n == n_end || end[0] == '/' || path[n - n_end - 1] == '/');
+}
+
+static tl_status annotate_place(annotation *a, tl_error *err) {
+    const tl_profile *p = a->profile;
+    const char *place = a->options->place;
+    uint32_t n_found = 0;
+    for (uint32_t i = 0; i < p->n_functions; i++) {
+        const tl_profile_function *f = &p->functions[i];
+        if (!is_named(f->name, place) && strcmp(f->symbol, place) != 0)
+            continue;
+        if (n_found++ > 0)
+            fputc('\n', a->stream);
+        memset(a->widths, 0, sizeof a->widths);
+        for (uint32_t c = 0; c < a->columns.n; c++)
+            a->widths[c] = (int)strlen(a->columns.items[c].name);
+        annotate_function(a, i);
+    }
+    for (uint32_t i = 0; i < p->n_sources && n_found == 0; i++)
+        if (ends_with(p->sources[i].path, place)) {
+            n_found++;
+            if (!annotate_file(a, i))
+                return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        }
+    if (n_found > 0)
+        return TL_OK;
+    tl_nearest nearest;
+    char text[256];
+    tl_nearest_init(&nearest, place);
+    for (uint32_t i = 0; i < p->n_functions; i++)
+        tl_nearest_offer(&nearest, p->functions[i].name);
+    for (uint32_t i = 0; i < p->n_sources; i++) {
+        const char *slash = strrchr(p->sources[i].path, '/');
+        tl_nearest_offer(&nearest, slash ? slash + 1 : p->sources[i].path);
+    }
+    return tl_fail(err, TL_ENOENT, "%.100s: no function and no source file of the profile has this name%s", place,
+                   tl_nearest_text(&nearest, text, sizeof text));
+}
+
+tl_status tl_report_profile_annotate(const tl_profile *profile, const tl_profile_annotate_options *options, FILE *stream, tl_error *err) {
+    annotation a = {.profile = profile, .options = options, .stream = stream};
+    tl_status status = tl_profile_columns_init(profile, options->events, &a.columns, err);
+    if (status == TL_OK && a.columns.n > MAX_COLUMNS)
+        status = tl_fail(err, TL_EINVAL, "%" PRIu32 " events: annotated source has at most %d columns", a.columns.n, MAX_COLUMNS);
+    a.sources = calloc((size_t)profile->n_sources + 1, sizeof *a.sources);
+    a.sums = calloc((size_t)profile->n_events + 1, sizeof *a.sums);
+    a.totals = calloc((size_t)profile->n_events + 1, sizeof *a.totals);
+    if (status == TL_OK && (!a.sources || !a.sums || !a.totals))
+        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    if (status == TL_OK) {
+        for (uint32_t i = 0; i < profile->n_events; i++)
+            a.totals[i] = profile->events[i].total;
+        for (uint32_t c = 0; c < a.columns.n; c++)
+            a.widths[c] = (int)strlen(a.columns.items[c].name);
+        status = annotate_place(&a, err);
+    }
+    for (uint32_t i = 0; a.sources && i < profile->n_sources; i++) {
+        free(a.sources[i].lines);
+        free(a.sources[i].lengths);
+        free(a.sources[i].bytes);
+    }
+    free(a.sources);
+    free(a.sums);
+    free(a.totals);
+    tl_profile_columns_done(&a.columns);
+    if (status == TL_OK && (fflush(stream) != 0 || ferror(stream)))
+        status = tl_fail(err, TL_EIO, "the output: %s", strerror(errno));
+    return status;
+}
