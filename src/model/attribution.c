@@ -5,6 +5,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #include "base/bits.h"
 #include "model/hart_signals.h"
@@ -14,17 +17,53 @@ typedef struct own_hart {
     bool has_transfer;
 } own_hart;
 
+typedef struct source { // of counts that an engine holds back
+    void (*pour)(void *ctx);
+    void *ctx;
+    uint32_t hart;
+} source;
+
+// Tallies are compared and booked by groups of neighbors.
+enum { GROUP = 8 };
+typedef struct group_counts {
+    uint64_t n[GROUP];
+    uint32_t group;
+} group_counts;
+
+typedef struct row_groups { // counts that are not in the row yet
+    group_counts *groups;
+    uint32_t n, room;
+} row_groups;
+
+// One booking. Groups come in ascending order, and stand so in the row.
+typedef struct booking {
+    row_groups *own; // NULL: not known yet
+    uint32_t cursor; // groups of the row before this place are below the next group
+} booking;
+
+typedef struct cell_ranges { // of groups that a kind of owner may move
+    uint32_t n;
+    uint32_t first[2 * TL_MAX_HARTS + 1], end[2 * TL_MAX_HARTS + 1];
+} cell_ranges;
+
 struct tl_attribution {
     const tl_probe *probe;
     uint32_t n_harts;
-    uint64_t *started, *booked; // of each tally: at the beginning, and what rows have of it
-    bool *is_clock;             // of each cell
+    // Of each tally: at the beginning, and what rows have of it or sources hold back.
+    uint64_t *started, *booked;
+    bool *is_clock; // of each cell
     tl_attribution_row *rows;
     uint32_t n_rows, room;
     uint32_t *index; // hash table of row numbers + 1; 0: empty
     uint32_t index_mask;
     own_hart harts[TL_MAX_HARTS];
-    uint64_t outside_space, outside_pc; // of the instruction that stopped the last run
+    uint64_t owner_space, owner_pc; // of the instruction that owns what is not booked yet
+    bool owner_is_access;           // it moves what tl_attribution_own_access says
+    cell_ranges of_accesses, of_all;
+    row_groups *groups; // of each row
+    void (*book_groups)(tl_attribution *a, booking *b, uint32_t first, uint32_t end);
+    source *sources;
+    uint32_t n_sources;
     bool lacks_memory;
 };
 
@@ -34,44 +73,6 @@ static const uint16_t transfer_cells[] = {
     TL_S_BP_COND_MISS,      TL_S_BP_COND_MISS_TAKEN, TL_S_BP_RETURN_MISS,      TL_S_BP_INDIRECT_MISS,
     TL_S_BP_TARGET_MISS,    TL_S_HART_CYC_TARGET,    TL_S_HART_CYC_MISPREDICT,
 };
-
-tl_status tl_attribution_new(const tl_probe *probe, uint32_t n_harts, tl_attribution **ret_attribution, tl_error *err) {
-    enum { FIRST_INDEX = 1 << 12 };
-    tl_attribution *a = calloc(1, sizeof *a);
-    *ret_attribution = a;
-    if (a) {
-        a->probe = probe;
-        a->n_harts = n_harts;
-        a->started = malloc(probe->n_cells * sizeof *a->started);
-        a->booked = malloc(probe->n_cells * sizeof *a->booked);
-        a->is_clock = calloc(probe->n_cells, sizeof *a->is_clock);
-        a->index = calloc(FIRST_INDEX, sizeof *a->index);
-        a->index_mask = FIRST_INDEX - 1;
-    }
-    if (!a || !a->started || !a->booked || !a->is_clock || !a->index) {
-        tl_attribution_free(a);
-        *ret_attribution = NULL;
-        return tl_fail(err, TL_ENOMEM, "no memory for counts by instruction");
-    }
-    memcpy(a->started, probe->tally, probe->n_cells * sizeof *a->started);
-    memcpy(a->booked, probe->tally, probe->n_cells * sizeof *a->booked);
-    for (uint32_t cell = 0; cell < n_harts * TL_S_N_CELLS; cell++)
-        a->is_clock[cell] = tl_hart_signal_kind(cell % TL_S_N_CELLS) == TL_SIGNAL_CLOCK;
-    return TL_OK;
-}
-
-void tl_attribution_free(tl_attribution *a) {
-    if (!a)
-        return;
-    for (uint32_t i = 0; i < a->n_rows; i++)
-        free(a->rows[i].counts);
-    free(a->rows);
-    free(a->index);
-    free(a->started);
-    free(a->booked);
-    free(a->is_clock);
-    free(a);
-}
 
 static uint32_t slot_of(const tl_attribution *a, uint64_t space, uint64_t pc) {
     uint64_t key = (pc >> 1) * UINT64_C(0x9e3779b97f4a7c15) ^ space * UINT64_C(0xc2b2ae3d27d4eb4f);
@@ -84,6 +85,10 @@ static bool grow(tl_attribution *a) {
     if (!rows)
         return false;
     a->rows = rows;
+    row_groups *groups = realloc(a->groups, room * sizeof *groups);
+    if (!groups)
+        return false;
+    a->groups = groups;
     uint32_t *index = calloc(4 * (size_t)room, sizeof *index); // at most a quarter is in use
     if (!index)
         return false;
@@ -117,6 +122,7 @@ static tl_attribution_row *row_of(tl_attribution *a, uint64_t space, uint64_t pc
             slot = (slot + 1) & a->index_mask;
     }
     a->rows[a->n_rows] = (tl_attribution_row){.space = space, .pc = pc};
+    a->groups[a->n_rows] = (row_groups){0};
     a->index[slot] = ++a->n_rows;
     return &a->rows[a->n_rows - 1];
 }
@@ -140,52 +146,223 @@ static void add_to_row(tl_attribution *a, tl_attribution_row *row, tl_cell cell,
     row->counts[row->n_counts++] = (tl_attribution_count){.cell = cell, .n = n};
 }
 
-static TL_NOINLINE void move_cell(tl_attribution *a, tl_attribution_row *row, tl_cell cell) {
+static void move_cell(tl_attribution *a, tl_attribution_row *row, tl_cell cell) {
     const uint64_t n = a->probe->tally[cell] - a->booked[cell];
     a->booked[cell] += n;
     if (n != 0 && !a->is_clock[cell] && row)
         add_to_row(a, row, cell, n);
 }
 
-static void book_all(tl_attribution *a, uint64_t space, uint64_t pc) {
-    enum { AT_ONCE = 8 };
-    const uint64_t *tally = a->probe->tally, *booked = a->booked;
-    tl_attribution_row *row = NULL;
-    for (uint32_t first = 0; first < a->probe->n_cells; first += AT_ONCE) {
-        const uint32_t end = first + AT_ONCE < a->probe->n_cells ? first + AT_ONCE : a->probe->n_cells;
+// A place for the group, before groups[at]. NULL: the host has no memory.
+static TL_NOINLINE group_counts *insert_group(tl_attribution *a, row_groups *own, uint32_t at, uint32_t group) {
+    if (own->n == own->room) {
+        const uint32_t room = own->room == 0 ? 4 : 2 * own->room;
+        group_counts *groups = realloc(own->groups, room * sizeof *groups);
+        if (!groups) {
+            a->lacks_memory = true;
+            return NULL;
+        }
+        own->groups = groups;
+        own->room = room;
+    }
+    memmove(&own->groups[at + 1], &own->groups[at], (own->n - at) * sizeof *own->groups);
+    own->groups[at] = (group_counts){.group = group};
+    own->n++;
+    return &own->groups[at];
+}
+
+TL_ALWAYS_INLINE group_counts *group_of(tl_attribution *a, booking *b, uint32_t group) {
+    if (!b->own) {
+        const tl_attribution_row *row = row_of(a, a->owner_space, a->owner_pc);
+        if (!row)
+            return NULL;
+        b->own = &a->groups[row - a->rows];
+    }
+    const row_groups *own = b->own;
+    uint32_t at = b->cursor;
+    while (at < own->n && own->groups[at].group < group)
+        at++;
+    b->cursor = at + 1;
+    return TL_LIKELY(at < own->n && own->groups[at].group == group) ? &own->groups[at] : insert_group(a, b->own, at, group);
+}
+
+static void book_groups(tl_attribution *a, booking *b, uint32_t first, uint32_t end) {
+    for (uint32_t group = first; group < end; group++) {
+        const uint64_t *tally = a->probe->tally + (size_t)group * GROUP;
+        uint64_t *booked = a->booked + (size_t)group * GROUP;
         uint64_t moved = 0;
-        for (uint32_t cell = first; cell < end; cell++)
-            moved |= tally[cell] ^ booked[cell];
+        for (uint32_t i = 0; i < GROUP; i++)
+            moved |= tally[i] ^ booked[i];
         if (TL_LIKELY(moved == 0))
             continue;
-        if (!row)
-            row = row_of(a, space, pc);
-        for (uint32_t cell = first; cell < end; cell++)
-            move_cell(a, row, cell);
+        group_counts *counts = group_of(a, b, group);
+        if (!counts)
+            return;
+        for (uint32_t i = 0; i < GROUP; i++) {
+            counts->n[i] += tally[i] - booked[i];
+            booked[i] = tally[i];
+        }
     }
 }
 
-void tl_attribution_set_space(tl_attribution *a, uint32_t hart, uint64_t space) { a->harts[hart].space = space; }
+#ifdef __x86_64__
+// The function above with 32 bytes at once. A program whose accesses miss comes here with each of
+// them.
+__attribute__((target("avx2"))) static void book_groups_avx2(tl_attribution *a, booking *b, uint32_t first, uint32_t end) {
+    _Static_assert(GROUP == 8, "a group is two vectors");
+    const __m256i *tally = (const void *)a->probe->tally;
+    __m256i *booked = (void *)a->booked;
+    for (uint32_t group = first; group < end; group++) {
+        const size_t at = 2 * (size_t)group;
+        const __m256i t0 = _mm256_loadu_si256(tally + at), t1 = _mm256_loadu_si256(tally + at + 1);
+        const __m256i b0 = _mm256_loadu_si256(booked + at), b1 = _mm256_loadu_si256(booked + at + 1);
+        const __m256i moved = _mm256_or_si256(_mm256_xor_si256(t0, b0), _mm256_xor_si256(t1, b1));
+        if (TL_LIKELY(_mm256_testz_si256(moved, moved)))
+            continue;
+        group_counts *counts = group_of(a, b, group);
+        if (!counts)
+            return;
+        __m256i *n = (void *)counts->n;
+        _mm256_storeu_si256(n, _mm256_add_epi64(_mm256_loadu_si256(n), _mm256_sub_epi64(t0, b0)));
+        _mm256_storeu_si256(n + 1, _mm256_add_epi64(_mm256_loadu_si256(n + 1), _mm256_sub_epi64(t1, b1)));
+        _mm256_storeu_si256(booked + at, t0);
+        _mm256_storeu_si256(booked + at + 1, t1);
+    }
+}
+#endif
 
-void tl_attribution_begin(tl_hart *h) { book_all(h->attribution, h->attribution->outside_space, h->attribution->outside_pc); }
-
-void tl_attribution_end(tl_hart *h) {
-    tl_attribution *a = h->attribution;
-    tl_attribution_settle(h);
-    a->outside_space = a->harts[h->id].space;
-    a->outside_pc = h->pc;
+static void add_range(cell_ranges *ranges, tl_cell first, tl_cell last) {
+    uint32_t group = first / GROUP;
+    if (ranges->n > 0 && group < ranges->end[ranges->n - 1])
+        group = ranges->end[ranges->n - 1];
+    ranges->first[ranges->n] = group;
+    ranges->end[ranges->n++] = last / GROUP + 1;
 }
 
-void tl_attribution_settle(tl_hart *h) {
+// Cells in groups as far as groups are whole.
+static void set_ranges(tl_attribution *a) {
+    const tl_cell last = a->probe->n_cells - a->probe->n_cells % GROUP - 1, others = a->n_harts * TL_S_N_CELLS;
+    add_range(&a->of_all, 0, last);
+    for (uint32_t hart = 0; hart < a->n_harts; hart++) {
+        const tl_cell first = hart * TL_S_N_CELLS;
+        add_range(&a->of_accesses, first + TL_S_HART_CYC_FETCH, first + TL_S_HART_CYC_DTLB);
+        add_range(&a->of_accesses, first + TL_S_L1I_READ, first + TL_S_PTW_CYCLE);
+    }
+    if (others <= last)
+        add_range(&a->of_accesses, others, last);
+}
+
+tl_status tl_attribution_new(const tl_probe *probe, uint32_t n_harts, tl_attribution **ret_attribution, tl_error *err) {
+    enum { FIRST_INDEX = 1 << 12 };
+    tl_attribution *a = calloc(1, sizeof *a);
+    *ret_attribution = a;
+    if (a) {
+        a->probe = probe;
+        a->n_harts = n_harts;
+        a->started = malloc(probe->n_cells * sizeof *a->started);
+        a->booked = malloc(probe->n_cells * sizeof *a->booked);
+        a->is_clock = calloc(probe->n_cells, sizeof *a->is_clock);
+        a->index = calloc(FIRST_INDEX, sizeof *a->index);
+        a->index_mask = FIRST_INDEX - 1;
+    }
+    if (!a || !a->started || !a->booked || !a->is_clock || !a->index) {
+        tl_attribution_free(a);
+        *ret_attribution = NULL;
+        return tl_fail(err, TL_ENOMEM, "no memory for counts by instruction");
+    }
+    set_ranges(a);
+    a->book_groups = book_groups;
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2"))
+        a->book_groups = book_groups_avx2;
+#endif
+    memcpy(a->started, probe->tally, probe->n_cells * sizeof *a->started);
+    memcpy(a->booked, probe->tally, probe->n_cells * sizeof *a->booked);
+    for (uint32_t cell = 0; cell < n_harts * TL_S_N_CELLS; cell++)
+        a->is_clock[cell] = tl_hart_signal_kind(cell % TL_S_N_CELLS) == TL_SIGNAL_CLOCK;
+    return TL_OK;
+}
+
+void tl_attribution_free(tl_attribution *a) {
+    if (!a)
+        return;
+    for (uint32_t i = 0; i < a->n_rows; i++)
+        free(a->rows[i].counts);
+    for (uint32_t i = 0; i < a->n_rows; i++)
+        free(a->groups[i].groups);
+    free(a->rows);
+    free(a->groups);
+    free(a->index);
+    free(a->started);
+    free(a->booked);
+    free(a->is_clock);
+    free(a->sources);
+    free(a);
+}
+
+// Gives the owner what is not booked yet. The last transfer must be settled.
+static void book_owned(tl_attribution *a) {
+    const cell_ranges *ranges = a->owner_is_access ? &a->of_accesses : &a->of_all;
+    booking b = {0};
+    for (uint32_t i = 0; i < ranges->n; i++)
+        a->book_groups(a, &b, ranges->first[i], ranges->end[i]);
+    for (tl_cell cell = a->of_all.end[0] * GROUP; cell < a->probe->n_cells; cell++)
+        if (a->probe->tally[cell] != a->booked[cell])
+            move_cell(a, row_of(a, a->owner_space, a->owner_pc), cell);
+    a->owner_is_access = true;
+}
+
+// Counts of groups go to the counts of rows.
+static void spread(tl_attribution *a) {
+    for (uint32_t r = 0; r < a->n_rows; r++) {
+        row_groups *own = &a->groups[r];
+        for (uint32_t g = 0; g < own->n; g++)
+            for (uint32_t i = 0; i < GROUP; i++) {
+                const tl_cell cell = own->groups[g].group * GROUP + i;
+                if (own->groups[g].n[i] != 0 && !a->is_clock[cell])
+                    add_to_row(a, &a->rows[r], cell, own->groups[g].n[i]);
+                own->groups[g].n[i] = 0;
+            }
+    }
+}
+
+void tl_attribution_set_source(tl_hart *h, void (*pour)(void *ctx), void *ctx) {
     tl_attribution *a = h->attribution;
-    own_hart *own = &a->harts[h->id];
+    for (uint32_t i = 0; i < a->n_sources; i++)
+        if (a->sources[i].pour == pour && a->sources[i].ctx == ctx)
+            return;
+    source *sources = realloc(a->sources, (a->n_sources + 1) * sizeof *sources);
+    if (!sources) {
+        a->lacks_memory = true;
+        return;
+    }
+    a->sources = sources;
+    a->sources[a->n_sources++] = (source){.pour = pour, .ctx = ctx, .hart = h->id};
+}
+
+static void pour_all(tl_attribution *a, uint32_t hart) { // TL_MAX_HARTS: of all harts
+    for (uint32_t i = 0; i < a->n_sources; i++)
+        if (hart == TL_MAX_HARTS || a->sources[i].hart == hart)
+            a->sources[i].pour(a->sources[i].ctx);
+}
+
+void tl_attribution_set_space(tl_attribution *a, uint32_t hart, uint64_t space) {
+    if (a->harts[hart].space == space)
+        return;
+    pour_all(a, hart);
+    a->harts[hart].space = space;
+}
+
+static void settle(tl_attribution *a, uint32_t hart) {
+    own_hart *own = &a->harts[hart];
     if (!own->has_transfer)
         return;
     own->has_transfer = false;
-    const tl_cell first = h->id * TL_S_N_CELLS;
+    const uint64_t *tally = a->probe->tally;
+    const tl_cell first = hart * TL_S_N_CELLS;
     uint64_t moved = 0;
     for (uint32_t i = 0; i < TL_COUNT_OF(transfer_cells); i++)
-        moved |= h->tally[transfer_cells[i]] ^ a->booked[first + transfer_cells[i]];
+        moved |= tally[first + transfer_cells[i]] ^ a->booked[first + transfer_cells[i]];
     if (moved == 0)
         return;
     tl_attribution_row *row = row_of(a, own->space, own->transfer_pc);
@@ -193,30 +370,71 @@ void tl_attribution_settle(tl_hart *h) {
         move_cell(a, row, first + transfer_cells[i]);
 }
 
+void tl_attribution_settle(tl_hart *h) { settle(h->attribution, h->id); }
+
+TL_ALWAYS_INLINE void own(tl_hart *h, uint64_t pc, bool is_access) {
+    tl_attribution *a = h->attribution;
+    settle(a, h->id);
+    const uint64_t space = a->harts[h->id].space;
+    if (a->owner_pc != pc || a->owner_space != space) {
+        book_owned(a);
+        a->owner_pc = pc;
+        a->owner_space = space;
+    }
+    a->owner_is_access &= is_access;
+}
+
+void tl_attribution_own(tl_hart *h, uint64_t pc) { own(h, pc, false); }
+
+void tl_attribution_own_access(tl_hart *h, uint64_t pc) { own(h, pc, true); }
+
+void tl_attribution_book(tl_hart *h) {
+    book_owned(h->attribution);
+    h->attribution->owner_is_access = false;
+}
+
+void tl_attribution_end(tl_hart *h) { tl_attribution_own(h, h->pc); }
+
 void tl_attribution_transfer(tl_hart *h, uint64_t pc) {
     own_hart *own = &h->attribution->harts[h->id];
-    tl_attribution_settle(h);
+    settle(h->attribution, h->id);
     own->transfer_pc = pc;
     own->has_transfer = true;
 }
 
-void tl_attribution_book(tl_hart *h, uint64_t pc) { book_all(h->attribution, h->attribution->harts[h->id].space, pc); }
+uint64_t *tl_attribution_booked(tl_hart *h) { return h->attribution->booked + h->id * TL_S_N_CELLS; }
 
-void tl_attribution_execute(tl_hart *h, uint64_t pc, int64_t n) {
+void tl_attribution_pour_executed(tl_hart *h, uint64_t pc, uint64_t n) {
     tl_attribution_row *row = row_of(h->attribution, h->attribution->harts[h->id].space, pc);
     if (row)
-        row->n_executed += (uint64_t)n;
+        row->n_executed += n;
 }
 
-void tl_attribution_add(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n) {
+void tl_attribution_pour(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n) {
     tl_attribution *a = h->attribution;
     tl_attribution_row *row = n != 0 ? row_of(a, a->harts[h->id].space, pc) : NULL;
     if (row)
         add_to_row(a, row, h->id * TL_S_N_CELLS + cell, n);
-    a->booked[h->id * TL_S_N_CELLS + cell] += n;
 }
 
-const tl_attribution_row *tl_attribution_rows(const tl_attribution *a, uint32_t *ret_n_rows) {
+void tl_attribution_execute(tl_hart *h, uint64_t pc, int64_t n) { tl_attribution_pour_executed(h, pc, (uint64_t)n); }
+
+void tl_attribution_add(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n) {
+    tl_attribution_pour(h, pc, cell, n);
+    h->attribution->booked[h->id * TL_S_N_CELLS + cell] += n;
+}
+
+static void book_all(tl_attribution *a) {
+    for (uint32_t hart = 0; hart < a->n_harts; hart++)
+        settle(a, hart);
+    book_owned(a);
+    a->owner_is_access = false;
+    pour_all(a, TL_MAX_HARTS);
+    spread(a);
+}
+
+const tl_attribution_row *tl_attribution_rows(tl_attribution *a, uint32_t *ret_n_rows) {
+    book_all(a);
     *ret_n_rows = a->n_rows;
     return a->rows;
 }
@@ -228,7 +446,8 @@ static tl_status differs(const tl_attribution *a, tl_cell cell, uint64_t by_rows
                    unit->path, unit->type->signals[cell - unit->first_cell].name, total, by_rows);
 }
 
-tl_status tl_attribution_check(const tl_attribution *a, tl_error *err) {
+tl_status tl_attribution_check(tl_attribution *a, tl_error *err) {
+    book_all(a);
     if (a->lacks_memory)
         return tl_fail(err, TL_ENOMEM, "no memory for counts by instruction: %u instructions have some", a->n_rows);
     uint64_t *sums = calloc(a->probe->n_cells, sizeof *sums);

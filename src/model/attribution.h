@@ -3,7 +3,7 @@
 // space caused: its executions, and its share of every tally of the machine. Sums of all rows are
 // the totals.
 //
-// `step` and blocks of both instruction sets book; detailed cores do not. An instruction has its
+// `step`, threaded code and translated code book; detailed cores do not. An instruction has its
 // static counts, and those of its accesses, its fetch and its prediction. An instruction that
 // begins a fetch run has the look-ups of the run. A line that another hart loses belongs to the
 // instruction that took it. Counts of the modeled kernel between two runs belong to the instruction
@@ -35,28 +35,41 @@ typedef struct tl_attribution_row {
 // Totals of `probe` from now on are booked. TL_ENOMEM.
 TL_MUST_CHECK tl_status tl_attribution_new(const tl_probe *probe, uint32_t n_harts, tl_attribution **ret_attribution, tl_error *err);
 void tl_attribution_free(tl_attribution *attribution); // NULL is fine
-// Rows in order of their first booking, valid until the next booking. The tallies must be synced.
-const tl_attribution_row *tl_attribution_rows(const tl_attribution *attribution, uint32_t *ret_n_rows);
+// Books all that is held back. Rows in order of their first booking, valid until the next booking.
+// The tallies must be synced.
+const tl_attribution_row *tl_attribution_rows(tl_attribution *attribution, uint32_t *ret_n_rows);
 // Checks that rows sum up to the totals. The tallies must be synced. TL_ENOMEM: the host had no
 // memory for a row. TL_EINVAL: a total differs; this is a defect.
-TL_MUST_CHECK tl_status tl_attribution_check(const tl_attribution *attribution, tl_error *err);
+TL_MUST_CHECK tl_status tl_attribution_check(tl_attribution *attribution, tl_error *err);
 // Instructions of the hart belong to this space from now on. The hart's tallies must be synced.
 void tl_attribution_set_space(tl_attribution *attribution, uint32_t hart, uint64_t space);
 
 // For engines, with h->attribution set.
 
-// A run of the hart begins: what was counted since the last run is booked.
-void tl_attribution_begin(tl_hart *h);
+// Counts from now on, on any hart, belong to the instruction at pc.
+void tl_attribution_own(tl_hart *h, uint64_t pc);
+// For what a call of tl_mem_port.reach_load, reach_store or fetch counts: no more than units of
+// memory and its causes of lost cycles.
+void tl_attribution_own_access(tl_hart *h, uint64_t pc);
+// Books now what the owner has so far.
+void tl_attribution_book(tl_hart *h);
+// A run of the hart ends: what is counted now belongs to the instruction at h->pc.
 void tl_attribution_end(tl_hart *h);
 // The control transfer at pc is about to be predicted. Its counts are booked before the next ones.
 void tl_attribution_transfer(tl_hart *h, uint64_t pc);
 void tl_attribution_settle(tl_hart *h); // books the last transfer
-// Books all that was counted since the last booking.
-void tl_attribution_book(tl_hart *h, uint64_t pc);
 // The instruction retired n times; negative: taken back.
 void tl_attribution_execute(tl_hart *h, uint64_t pc, int64_t n);
 // The caller adds n to the tally TL_S_* of the hart, and it is the instruction's own. n may be
 // negative, as an unsigned number.
 void tl_attribution_add(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n);
+
+// An engine may hold counts back. It adds them to a tally and to the cell of tl_attribution_booked,
+// by TL_S_*, and remembers whose they are. `pour` books them with tl_attribution_pour*, before rows
+// are read and before the hart changes its space.
+uint64_t *tl_attribution_booked(tl_hart *h);
+void tl_attribution_set_source(tl_hart *h, void (*pour)(void *ctx), void *ctx);
+void tl_attribution_pour_executed(tl_hart *h, uint64_t pc, uint64_t n);
+void tl_attribution_pour(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n);
 
 #endif

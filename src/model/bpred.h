@@ -84,13 +84,18 @@ static inline void tl_branch_note_target(tl_branch_log *log, uint64_t pc, uint64
 // stack empty. Implementation: timing/inorder/bpred.c.
 TL_MUST_CHECK tl_status tl_bpred_init(tl_bpred *bp, const tl_config *config, tl_arena *arena, tl_error *err);
 
-// Into the tallies with what is counted apart; to be called before a count can reach 2^32.
-static inline void tl_bpred_fold(tl_bpred *bp, uint64_t *tally) {
-    uint64_t taken_misses = bp->counts[TL_BRANCH_TAKEN_MISS], misses = taken_misses + bp->counts[TL_BRANCH_OTHER_MISS];
-    tally[TL_S_HART_BRANCH_TAKEN] += bp->counts[TL_BRANCH_TAKEN];
+// Adds counts of branches to tallies.
+static inline void tl_bpred_add(const tl_bpred *bp, const uint32_t counts[TL_N_BRANCH_COUNTS], uint64_t *tally) {
+    uint64_t taken_misses = counts[TL_BRANCH_TAKEN_MISS], misses = taken_misses + counts[TL_BRANCH_OTHER_MISS];
+    tally[TL_S_HART_BRANCH_TAKEN] += counts[TL_BRANCH_TAKEN];
     tally[TL_S_BP_COND_MISS] += misses;
     tally[TL_S_BP_COND_MISS_TAKEN] += taken_misses;
     tally[TL_S_HART_CYC_MISPREDICT] += misses * bp->mispredict_cycles;
+}
+
+// Into the tallies with what is counted apart; to be called before a count can reach 2^32.
+static inline void tl_bpred_fold(tl_bpred *bp, uint64_t *tally) {
+    tl_bpred_add(bp, bp->counts, tally);
     for (uint32_t i = 0; i < TL_N_BRANCH_COUNTS; i++)
         bp->counts[i] = 0;
 }

@@ -5,7 +5,6 @@
 #ifndef TL_MODEL_STEPPING_H
 #define TL_MODEL_STEPPING_H
 
-#include "model/attribution.h"
 #include "model/engine.h"
 #include "model/hart.h"
 #include "model/pipeline.h"
@@ -94,13 +93,6 @@ TL_ALWAYS_INLINE void tl_step_retire(tl_hart *h, const tl_pipe_insn *pipe, const
     h->pend = tl_scoreboard_pend(&board, pends);
     h->now += board.time + lost_cycles;
     h->instret += 1;
-}
-
-// Books a step to its instruction.
-static inline void tl_step_book(tl_hart *h, uint64_t pc, tl_step result) {
-    if (result == TL_STEP_RETIRED)
-        tl_attribution_execute(h, pc, 1);
-    tl_attribution_book(h, pc);
 }
 
 #endif

@@ -22,7 +22,7 @@ static inline tl_attribution *attribute(tl_machine *machine) {
     return attribution;
 }
 
-static inline const tl_attribution_row *row_at(const tl_attribution *attribution, uint64_t space, uint64_t pc) {
+static inline const tl_attribution_row *row_at(tl_attribution *attribution, uint64_t space, uint64_t pc) {
     uint32_t n_rows;
     const tl_attribution_row *rows = tl_attribution_rows(attribution, &n_rows);
     for (uint32_t i = 0; i < n_rows; i++)
@@ -53,14 +53,9 @@ static inline void same_counts(const char *where, const tl_machine *fast, const 
 
 // Books what was counted since the last turn, and checks both sums. Tallies must be synced. Rows
 // that only one engine has are empty.
-static inline void same_rows(const char *where, const tl_machine *machine, const tl_machine *reference, tl_attribution *fast,
-                             tl_attribution *slow) {
+static inline void same_rows(const char *where, const tl_machine *machine, tl_attribution *fast, tl_attribution *slow) {
     static const tl_attribution_row none = {0};
     tl_error err = {0};
-    for (uint32_t i = 0; i < machine->n_harts; i++) {
-        tl_attribution_begin(machine->harts[i]);
-        tl_attribution_begin(reference->harts[i]);
-    }
     uint32_t n_rows;
     const tl_attribution_row *rows = tl_attribution_rows(fast, &n_rows);
     for (uint32_t i = 0; i < n_rows; i++) {

@@ -4,13 +4,15 @@
 // and every tally. Usage: lockstep_guest ENGINE HARTS CHUNK PROGRAM [ARG...]; output of the program
 // is discarded. Exit status: 0 they agree to the end, 1 they do not, 2 usage, 77 no such engine
 // here. In the environment: TL_LOCKSTEP_INSNS, how far at most; TL_LOCKSTEP_CODE_CACHE, bytes of
-// code memory; TL_LOCKSTEP_MAY_SKIP, a program that is not there is no failure.
+// code memory; TL_LOCKSTEP_MAY_SKIP, a program that is not there is no failure;
+// TL_LOCKSTEP_ROWS, rows of an attribution are compared, too.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "attributions.h"
 #include "engines.h"
 #include "isa/rv/hart.h"
 #include "linux/os.h"
@@ -19,6 +21,7 @@ typedef struct side {
     tl_machine *machine;
     tl_os *os;
     tl_os_report report;
+    tl_attribution *attribution; // NULL: none
 } side;
 
 static int set_up(side *s, const tl_config *config, const fast_engine *engine, char **argv, int null_fd) {
@@ -69,6 +72,60 @@ static int compare(const side *a, const side *b, uint64_t at) {
     return n_different;
 }
 
+static int by_space_and_pc(const void *a_at, const void *b_at) {
+    const tl_attribution_row *a = *(const tl_attribution_row *const *)a_at, *b = *(const tl_attribution_row *const *)b_at;
+    return a->space != b->space ? (a->space > b->space) - (a->space < b->space) : (a->pc > b->pc) - (a->pc < b->pc);
+}
+
+// Rows with any count, in order. The caller frees them.
+static const tl_attribution_row **sorted_rows(tl_attribution *attribution, uint32_t *ret_n) {
+    uint32_t n_rows, n = 0;
+    const tl_attribution_row *rows = tl_attribution_rows(attribution, &n_rows);
+    const tl_attribution_row **sorted = calloc(n_rows + 1, sizeof *sorted);
+    for (uint32_t i = 0; sorted && i < n_rows; i++) {
+        bool is_empty = rows[i].n_executed == 0;
+        for (uint32_t k = 0; k < rows[i].n_counts; k++)
+            is_empty &= rows[i].counts[k].n == 0;
+        if (!is_empty)
+            sorted[n++] = &rows[i];
+    }
+    if (sorted)
+        qsort(sorted, n, sizeof *sorted, by_space_and_pc);
+    *ret_n = n;
+    return sorted;
+}
+
+static int compare_rows(const side *a, const side *b) {
+    uint32_t n[2];
+    tl_error err = {0};
+    const tl_attribution_row **rows[] = {sorted_rows(a->attribution, &n[0]), sorted_rows(b->attribution, &n[1])};
+    int n_different = n[0] != n[1] || !rows[0] || !rows[1];
+    if (n_different)
+        fprintf(stderr, "%" PRIu32 " rows by the fast one, %" PRIu32 " by step\n", n[0], n[1]);
+    for (uint32_t i = 0; i < n[0] && n_different == 0; i++) {
+        const tl_attribution_row *x = rows[0][i], *y = rows[1][i];
+        if (x->space != y->space || x->pc != y->pc || x->n_executed != y->n_executed) {
+            fprintf(stderr, "row %" PRIx64 " executed %" PRIu64 " times by the fast one, %" PRIx64 " %" PRIu64 " times by step\n", x->pc,
+                    x->n_executed, y->pc, y->n_executed);
+            n_different = 1;
+        }
+        for (tl_cell cell = 0; cell < a->machine->probe.n_cells && n_different == 0; cell++)
+            if (count_of(x, cell) != count_of(y, cell)) {
+                const tl_unit *unit = tl_probe_unit_of(&a->machine->probe, cell);
+                fprintf(stderr, "row %" PRIx64 ": %s.%s is %" PRIu64 " by the fast one, %" PRIu64 " by step\n", x->pc, unit->path,
+                        unit->type->signals[cell - unit->first_cell].name, count_of(x, cell), count_of(y, cell));
+                n_different = 1;
+            }
+    }
+    free(rows[0]);
+    free(rows[1]);
+    if (tl_attribution_check(a->attribution, &err) != TL_OK || tl_attribution_check(b->attribution, &err) != TL_OK) {
+        fprintf(stderr, "lockstep_guest: %s\n", err.text);
+        n_different = 1;
+    }
+    return n_different;
+}
+
 int main(int argc, char **argv) {
     if (argc < 5) {
         fprintf(stderr, "usage: lockstep_guest interp|translate|mixed HARTS CHUNK PROGRAM [ARG...]\n");
@@ -94,6 +151,10 @@ int main(int argc, char **argv) {
     uint64_t limit = most ? strtoull(most, NULL, 10) : UINT64_C(3000000);
     side fast = {0}, slow = {0};
     int status = set_up(&fast, &config, engine, argv + 4, null_fd) || set_up(&slow, &config, &step_engine, argv + 4, null_fd);
+    if (status == 0 && getenv("TL_LOCKSTEP_ROWS")) {
+        fast.attribution = attribute(fast.machine);
+        slow.attribution = attribute(slow.machine);
+    }
     uint64_t at = 0;
     while (status == 0 && at < limit) {
         at += chunk;
@@ -105,6 +166,8 @@ int main(int argc, char **argv) {
             status = 1;
         }
         status |= compare(&fast, &slow, at) != 0;
+        if (fast.attribution)
+            status |= compare_rows(&fast, &slow) != 0;
         if (fast.report.stop != TL_OS_LIMIT)
             break;
     }
@@ -113,6 +176,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "lockstep_guest: %s\n", err.text);
         status = 1;
     }
+    tl_attribution_free(fast.attribution);
+    tl_attribution_free(slow.attribution);
     tl_os_free(fast.os);
     tl_os_free(slow.os);
     tl_machine_free(fast.machine);

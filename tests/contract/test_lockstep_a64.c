@@ -401,7 +401,7 @@ static void run_pair(const tl_config *config, const plan *it) {
     }
     compare_tallies(&p, it->n_stops);
     if (it->is_attributed)
-        same_rows("at the end", p.fast, p.slow, attributions[0], attributions[1]);
+        same_rows("at the end", p.fast, attributions[0], attributions[1]);
     tl_attribution_free(attributions[0]);
     tl_attribution_free(attributions[1]);
     assert_memory_equal(p.fast->ram, p.slow->ram, RAM_BYTES);

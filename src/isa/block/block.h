@@ -20,6 +20,16 @@
 
 typedef struct tl_block tl_block;
 
+// Cells that translated code counts off the straight path of a control transfer: TL_S_*.
+enum { TL_N_TRANSFER_CELLS = 7 };
+extern const uint16_t tl_transfer_cells[TL_N_TRANSFER_CELLS];
+
+// Counts of a control transfer in translated code that no row has yet.
+typedef struct tl_block_transfer {
+    _Alignas(16) uint32_t outcomes[TL_N_BRANCH_COUNTS]; // as tl_bpred.counts
+    uint64_t counts[TL_N_TRANSFER_CELLS];               // of tl_transfer_cells
+} tl_block_transfer;
+
 struct tl_block {
     // The fetch slot must hold enter_key. TL_NEVER_KEY: threaded code never enters by its fast
     // path.
@@ -56,6 +66,8 @@ struct tl_block {
     uint16_t *opc;       // per instruction
     uint8_t *offset;     // per instruction: from pc; [n_insns] = bytes of all
     uint32_t *before;    // per instruction: pipe time before it; [n_insns] = cycles
+    // While h->attribution is set and the block ends with a control transfer; else NULL.
+    tl_block_transfer *transfer;
     // Code as decoded, n_bytes. Two more bytes follow where a straddling instruction ended the run.
     uint8_t *bytes;
 };
@@ -120,6 +132,7 @@ struct tl_blocks {                                      // the store of one hart
     bool is_taken_back;
     // A count for each block, dense, in order of creation. Folding scans 8 bytes for each block.
     uint64_t *counts;
+    uint64_t *held; // of each block: executions that are folded, but in no row yet
     uint32_t n_blocks;
     tl_block **by_number;
     uint64_t break_pc[2];      // blocks are decoded for these breakpoints,
@@ -128,7 +141,9 @@ struct tl_blocks {                                      // the store of one hart
     uint8_t *memory;
     size_t memory_bytes, used_bytes;
     uint64_t n_flushes;
-    void *translator; // translate/'s own
+    struct tl_attribution *attribution; // for which blocks were made: h->attribution
+    uint64_t poured_cycle;              // in which counts of transfers went into rows last
+    void *translator;                   // translate/'s own
     tl_block *buckets[TL_BLOCK_BUCKETS];
     // The code_generation at which all blocks of the bucket were compared.
     uint32_t checked[TL_BLOCK_BUCKETS];

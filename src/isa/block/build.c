@@ -23,6 +23,7 @@ typedef struct fetch_run { // as it is decoded
     uint32_t n_bytes;    // of all instructions
     uint32_t n_deciding; // bytes behind the last instruction that said where the run ends
     bool is_straddling, has_fp, has_marker, begins_with_marker, is_private;
+    bool has_transfer; // the last instruction is one
 } fetch_run;
 
 // Copies the code from pc to the end of its last line; returns how many bytes. The first
@@ -59,6 +60,7 @@ static bool decode_insn(const tl_blocks *store, fetch_run *run, uint32_t bits) {
     run->offset[run->n_insns] = (uint8_t)run->n_bytes;
     run->before[run->n_insns] = (uint32_t)run->board.time;
     run->has_fp |= insn.is_fp;
+    run->has_transfer = insn.pipe.cls == TL_CLASS_BRANCH || insn.pipe.cls == TL_CLASS_JAL || insn.pipe.cls == TL_CLASS_JALR;
     run->is_private &= insn.is_private;
     if (TL_UNLIKELY(insn.is_marker)) {
         run->has_marker = true;
@@ -77,7 +79,7 @@ static void decode_run(const tl_blocks *store, uint64_t pc, uint64_t pline, uint
     run->is_straddling = tl_code_straddles(h, pc, pline);
     run->is_private = true;
     run->n_insns = run->n_statics = run->n_bytes = run->n_deciding = 0;
-    run->has_fp = run->has_marker = run->begins_with_marker = false;
+    run->has_fp = run->has_marker = run->begins_with_marker = run->has_transfer = false;
     uint32_t n_code = copy_code(h, pc, pline, pline2, run);
     tl_scoreboard_start(&run->board, &h->config->pipeline, h->pend);
     while (run->n_bytes + 2 <= n_code && run->n_insns < TL_MAX_BLOCK_INSNS) {
@@ -111,7 +113,7 @@ static tl_block *place(tl_blocks *store, const fetch_run *run, uint64_t pc, uint
     const tl_hart *h = store->hart;
     uint32_t n = run->n_insns, n_bytes = run->n_bytes + run->n_deciding;
     size_t need = sizeof(tl_block) + (n + 1) * sizeof(tl_op) + n * sizeof(uint16_t) + (n + 1) * (sizeof(uint32_t) + sizeof(uint8_t)) +
-                  n_bytes + run->n_statics * sizeof(tl_static_count) + 64;
+                  n_bytes + run->n_statics * sizeof(tl_static_count) + sizeof(tl_block_transfer) + 80;
     if (store->used_bytes + need > store->memory_bytes || store->n_blocks == TL_MAX_BLOCKS)
         tl_blocks_flush(store);
     tl_block *block = take(store, sizeof *block);
@@ -146,6 +148,11 @@ static tl_block *place(tl_blocks *store, const fetch_run *run, uint64_t pc, uint
         .before = take(store, (n + 1) * sizeof(uint32_t)),
         .bytes = take(store, n_bytes),
     };
+    if (TL_UNLIKELY(h->attribution != NULL) && run->has_transfer) {
+        store->used_bytes = tl_align_up(store->used_bytes, 16);
+        block->transfer = take(store, sizeof *block->transfer);
+        *block->transfer = (tl_block_transfer){0};
+    }
     memcpy(block->statics, run->statics, run->n_statics * sizeof *run->statics);
     memcpy(block->ops, run->ops, n * sizeof *run->ops);
     block->ops[n] = (tl_op){.handler = NULL};

@@ -17,11 +17,8 @@ static bool look_up(tl_blocks *store, uint64_t pc, uint64_t vaddr, uint64_t *ret
         tl_fetch_hit(h, slot);
     } else {
         if (TL_UNLIKELY(h->attribution != NULL))
-            tl_attribution_settle(h);
-        const bool is_found = h->port->fetch(h, vaddr);
-        if (TL_UNLIKELY(h->attribution != NULL))
-            tl_attribution_book(h, pc);
-        if (!is_found)
+            tl_attribution_own(h, pc);
+        if (!h->port->fetch(h, vaddr))
             return false;
         tl_blocks_validate(store, vline);
         if (TL_UNLIKELY(h->has_slow_watch))
@@ -87,14 +84,12 @@ tl_block *tl_blocks_refuse(tl_blocks *store, uint64_t pc) {
 tl_block *tl_blocks_refuse_second(tl_blocks *store, uint64_t pc) {
     tl_hart *h = store->hart;
     if (h->trap_cause != TL_TRAP_NOT_YET) {
+        if (TL_UNLIKELY(h->attribution != NULL))
+            tl_attribution_own(h, pc);
         h->tally[TL_S_HART_FETCH_RUN] += 1;
         h->tally[TL_S_L1I_ACCESS] += 1;
         h->tally[TL_S_ITLB_ACCESS] += 1;
         h->tally[TL_S_L1I_READ] += tl_fetch_groups(h, pc, pc + 2);
-        if (TL_UNLIKELY(h->attribution != NULL)) {
-            tl_attribution_settle(h);
-            tl_attribution_book(h, pc);
-        }
     }
     return tl_blocks_refuse(store, pc);
 }

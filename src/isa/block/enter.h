@@ -25,6 +25,8 @@ tl_block *tl_blocks_refuse_second(tl_blocks *store, uint64_t pc);
 // tl_blocks_enter for a block that was entered before and that no fetch slot proves now. The block
 // has no floating point and no breakpoint.
 tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block);
+// While h->attribution is set.
+tl_block *tl_blocks_reenter_booked(tl_blocks *store, tl_block *block);
 
 tl_jump_cell *tl_blocks_cell(tl_blocks *store, uint64_t pc); // for the current mode
 // tl_blocks_enter for an indirect jump; the cell is filled.

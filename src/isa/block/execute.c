@@ -135,10 +135,8 @@ TL_ALWAYS_INLINE bool execute(tl_blocks *store, tl_block *block, uint32_t k, boo
     store->under_way = block;
     store->under_way_k = k;
     if (is_booked)
-        tl_attribution_settle(h);
+        tl_attribution_own(h, pc);
     bool is_done = store->isa->execute[block->opc[k]](h, op, pc);
-    if (is_booked)
-        tl_attribution_book(h, pc);
     store->under_way = NULL;
     if (TL_UNLIKELY(!is_done)) {
         if (h->trap_cause == TL_TRAP_NOT_YET) {

@@ -5,9 +5,11 @@
 #include "isa/block/code.h"
 #include "model/attribution.h"
 
+typedef void give_count(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n);
+
 // Gives each of the instructions k.. the static counts of n executions. is_fetched: without those
-// of the fetch of k.
-static void attribute(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, uint64_t n) {
+// of the fetch of k. Counts that tallies do not have yet are given by tl_attribution_add.
+static void attribute(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, uint64_t n, give_count *give) {
     tl_hart *h = store->hart;
     tl_scoreboard board, before;
     tl_scoreboard_start(&board, &h->config->pipeline, block->in);
@@ -21,21 +23,85 @@ static void attribute(tl_blocks *store, const tl_block *block, uint32_t k, bool 
             continue;
         tl_attribution_execute(h, pc, (int64_t)n);
         for (uint32_t s = 0; s < insn.n_counts; s++)
-            tl_attribution_add(h, pc, insn.counts[s].cell, n * insn.counts[s].amount);
+            give(h, pc, insn.counts[s].cell, n * insn.counts[s].amount);
         for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-            tl_attribution_add(h, pc, tl_pipe_cause_cell[c], n * (board.lost[c] - before.lost[c]));
+            give(h, pc, tl_pipe_cause_cell[c], n * (board.lost[c] - before.lost[c]));
         if (i != k || !is_fetched)
-            tl_attribution_add(h, pc, TL_S_L1I_READ, n * (tl_fetch_groups(h, block->pc, end_pc) - tl_fetch_groups(h, block->pc, pc)));
+            give(h, pc, TL_S_L1I_READ, n * (tl_fetch_groups(h, block->pc, end_pc) - tl_fetch_groups(h, block->pc, pc)));
     }
 }
 
 // Whole executions: all statics, those of the look-ups with the first instruction.
 static void attribute_runs(tl_blocks *store, const tl_block *block, uint64_t n) {
     const uint64_t look_ups = block->is_straddling ? 2 : 1;
-    attribute(store, block, 0, false, n);
-    tl_attribution_add(store->hart, block->pc, TL_S_HART_FETCH_RUN, n);
-    tl_attribution_add(store->hart, block->pc, TL_S_L1I_ACCESS, n * look_ups);
-    tl_attribution_add(store->hart, block->pc, TL_S_ITLB_ACCESS, n * look_ups);
+    attribute(store, block, 0, false, n, tl_attribution_pour);
+    tl_attribution_pour(store->hart, block->pc, TL_S_HART_FETCH_RUN, n);
+    tl_attribution_pour(store->hart, block->pc, TL_S_L1I_ACCESS, n * look_ups);
+    tl_attribution_pour(store->hart, block->pc, TL_S_ITLB_ACCESS, n * look_ups);
+}
+
+const uint16_t tl_transfer_cells[TL_N_TRANSFER_CELLS] = {
+    TL_S_BP_BTB_FILL,      TL_S_BP_REDIRECT,    TL_S_HART_CYC_REDIRECT, TL_S_BP_RETURN_MISS,
+    TL_S_BP_INDIRECT_MISS, TL_S_BP_TARGET_MISS, TL_S_HART_CYC_TARGET,
+};
+
+// Books counts of translated code for the transfer at the end of the block.
+static void attribute_transfer(tl_hart *h, const tl_block *block) {
+    static const uint16_t outcome_cells[] = {TL_S_HART_BRANCH_TAKEN, TL_S_BP_COND_MISS, TL_S_BP_COND_MISS_TAKEN, TL_S_HART_CYC_MISPREDICT};
+    const uint64_t pc = block->pc + block->offset[block->n_insns - 1];
+    uint64_t tally[TL_S_N_CELLS];
+    for (uint32_t i = 0; i < TL_COUNT_OF(outcome_cells); i++)
+        tally[outcome_cells[i]] = 0;
+    tl_bpred_add(&h->bp, block->transfer->outcomes, tally);
+    for (uint32_t i = 0; i < TL_COUNT_OF(outcome_cells); i++)
+        tl_attribution_pour(h, pc, outcome_cells[i], tally[outcome_cells[i]]);
+    for (uint32_t i = 0; i < TL_N_TRANSFER_CELLS; i++)
+        tl_attribution_pour(h, pc, tl_transfer_cells[i], block->transfer->counts[i]);
+    *block->transfer = (tl_block_transfer){0};
+}
+
+void tl_blocks_pour(void *ctx) {
+    tl_blocks *store = ctx;
+    tl_hart *h = store->hart;
+    store->poured_cycle = h->now;
+    for (uint32_t number = 0; number < store->n_blocks; number++) {
+        const tl_block *block = store->by_number[number];
+        const uint64_t n = store->held[number];
+        store->held[number] = 0;
+        if (n != 0)
+            attribute_runs(store, block, n);
+        if (block->transfer)
+            attribute_transfer(h, block);
+    }
+}
+
+void tl_blocks_fold_branches(tl_blocks *store) {
+    tl_hart *h = store->hart;
+    if (TL_UNLIKELY(store->attribution != NULL)) {
+        tl_bpred_add(&h->bp, h->bp.counts, tl_attribution_booked(h));
+        if (h->now - store->poured_cycle >= TL_MAX_UNFOLDED_CYCLES)
+            tl_blocks_pour(store);
+    }
+    tl_bpred_fold(&h->bp, h->tally);
+}
+
+static void add_statics(const tl_block *block, uint64_t n, uint64_t *tally) {
+    for (uint32_t i = 0; i < block->n_statics; i++)
+        tally[block->statics[i].cell] += n * block->statics[i].amount;
+}
+
+// As tl_blocks_fold goes on. Rows get the counts later.
+static TL_NOINLINE void fold_held(tl_blocks *store) {
+    uint64_t *tally = store->hart->tally, *booked = tl_attribution_booked(store->hart);
+    for (uint32_t number = 0; number < store->n_blocks; number++) {
+        const uint64_t n = store->counts[number];
+        if (TL_LIKELY(n == 0))
+            continue;
+        store->counts[number] = 0;
+        store->held[number] += n;
+        add_statics(store->by_number[number], n, tally);
+        add_statics(store->by_number[number], n, booked);
+    }
 }
 
 void tl_blocks_fold(tl_blocks *store) {
@@ -44,17 +110,17 @@ void tl_blocks_fold(tl_blocks *store) {
     if (store->is_folded)
         return;
     store->is_folded = !store->is_running;
-    tl_bpred_fold(&store->hart->bp, tally);
+    tl_blocks_fold_branches(store);
+    if (TL_UNLIKELY(store->attribution != NULL)) {
+        fold_held(store);
+        return;
+    }
     for (uint32_t number = 0; number < store->n_blocks; number++) {
         uint64_t count = store->counts[number];
         if (TL_LIKELY(count == 0))
             continue;
-        const tl_block *block = store->by_number[number];
         store->counts[number] = 0;
-        for (uint32_t i = 0; i < block->n_statics; i++)
-            tally[block->statics[i].cell] += count * block->statics[i].amount;
-        if (TL_UNLIKELY(store->hart->attribution != NULL))
-            attribute_runs(store, block, count);
+        add_statics(store->by_number[number], count, tally);
     }
 }
 
@@ -89,7 +155,7 @@ static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_
     }
     h->tally[TL_S_L1I_READ] += sign * (tl_fetch_groups(h, block->pc, block->end_pc) - tl_fetch_groups(h, block->pc, fetched_end));
     if (TL_UNLIKELY(h->attribution != NULL))
-        attribute(store, block, k, is_fetched, sign);
+        attribute(store, block, k, is_fetched, sign, tl_attribution_add);
 }
 
 void tl_block_take_back(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched) {

@@ -5,22 +5,26 @@
 // all blocks of its first line were compared. The bucket of the second line is asked besides.
 #include "isa/block/enter.h"
 #include "isa/block/store.h"
+#include "model/attribution.h"
 
-TL_ALWAYS_INLINE bool look_up(tl_hart *h, const tl_fetch_slot *slot, uint64_t vaddr) {
-    if (!tl_fetch_slot_shows(slot, vaddr))
+TL_ALWAYS_INLINE bool look_up(tl_hart *h, const tl_fetch_slot *slot, uint64_t pc, uint64_t vaddr, bool is_booked) {
+    if (!tl_fetch_slot_shows(slot, vaddr)) {
+        if (is_booked)
+            tl_attribution_own_access(h, pc);
         return h->port->fetch(h, vaddr);
+    }
     tl_fetch_hit(h, slot);
     return true;
 }
 
-tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block) {
+TL_ALWAYS_INLINE tl_block *reenter(tl_blocks *store, tl_block *block, bool is_booked) {
     tl_hart *h = store->hart;
     uint64_t vline = block->vline, second = vline + (~h->line_mask + 1);
     if (TL_UNLIKELY(h->now >= h->fast_horizon || h->has_slow_watch || block->generation != h->code_generation ||
                     (block->is_straddling && store->checked[tl_blocks_bucket(second)] != h->code_generation)))
         return tl_blocks_enter(store, block->pc, block);
     const tl_fetch_slot *slot = tl_fetch_slot_of(h, vline);
-    if (TL_UNLIKELY(!look_up(h, slot, block->pc)))
+    if (TL_UNLIKELY(!look_up(h, slot, block->pc, block->pc, is_booked)))
         return tl_blocks_refuse(store, block->pc);
     // The page is in another frame now, whose code may straddle where this block does not.
     if (TL_UNLIKELY(slot->key != tl_fetch_key(vline, block->pline - TL_RAM_BASE_PADDR)))
@@ -28,8 +32,12 @@ tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block) {
     if (!block->is_straddling)
         return block;
     slot = tl_fetch_slot_of(h, second);
-    if (TL_UNLIKELY(!look_up(h, slot, block->pc + 2)))
+    if (TL_UNLIKELY(!look_up(h, slot, block->pc, block->pc + 2, is_booked)))
         return tl_blocks_refuse_second(store, block->pc);
     uint64_t pline2 = tl_fetch_slot_paddr(slot, second);
     return TL_LIKELY(pline2 == block->pline2) ? block : tl_blocks_enter_found(store, block->pc, block->pline, pline2, block);
 }
+
+tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block) { return reenter(store, block, false); }
+
+tl_block *tl_blocks_reenter_booked(tl_blocks *store, tl_block *block) { return reenter(store, block, true); }

@@ -4,10 +4,10 @@
 #include "isa/block/run.h"
 
 #include "isa/block/execute.h"
+#include "isa/block/fold.h"
 #include "isa/block/stops.h"
 #include "isa/block/store.h"
-
-enum { MAX_UNFOLDED_CYCLES = 1 << 30 }; // tl_bpred_fold
+#include "model/attribution.h"
 
 // Whether the run that waits may go on with the block as it was decoded, up to its end.
 static bool may_resume(const tl_blocks *store) {
@@ -35,10 +35,13 @@ static tl_step step(tl_blocks *store) {
     tl_hart *h = store->hart;
     uint64_t pc = h->pc;
     if (TL_UNLIKELY(h->attribution != NULL))
-        tl_attribution_settle(h);
+        tl_attribution_own(h, pc);
     tl_step result = store->isa->step(h, store->pends);
-    if (TL_UNLIKELY(h->attribution != NULL))
-        tl_step_book(h, pc, result);
+    if (TL_UNLIKELY(h->attribution != NULL)) {
+        tl_attribution_book(h); // its prediction, before another transfer
+        if (result == TL_STEP_RETIRED)
+            tl_attribution_execute(h, pc, 1);
+    }
     tl_blocks_validate(store, pc & h->line_mask);
     tl_blocks_validate(store, (pc + 2) & h->line_mask);
     return result;
@@ -48,6 +51,8 @@ tl_stop tl_blocks_run(tl_hart *h) {
     tl_blocks *store = h->engine_state;
     if (tl_blocks_have_other_breaks(store))
         tl_blocks_take_breaks(store);
+    if (TL_UNLIKELY(store->attribution != h->attribution))
+        tl_blocks_take_attribution(store);
     tl_fp_saved saved;
     tl_stop stop;
     store->isa->enter(h, &saved);
@@ -79,9 +84,9 @@ tl_stop tl_blocks_run(tl_hart *h) {
         }
         // An instruction takes a cycle or more. A bound on the clock bounds instructions, too, and
         // counts of branches.
-        tl_bpred_fold(&h->bp, h->tally);
+        tl_blocks_fold_branches(store);
         uint64_t bound = left - TL_MAX_BLOCK_INSNS;
-        bound = bound < MAX_UNFOLDED_CYCLES ? bound : MAX_UNFOLDED_CYCLES;
+        bound = bound < TL_MAX_UNFOLDED_CYCLES ? bound : TL_MAX_UNFOLDED_CYCLES;
         h->ahead_horizon = h->horizon <= h->now || bound >= h->horizon - h->now ? h->horizon : h->now + bound;
         h->fast_horizon = h->ahead_horizon < h->access_until ? h->ahead_horizon : h->access_until;
         store->run_horizon = h->fast_horizon;

@@ -8,8 +8,9 @@
 #include "isa/block/code.h"
 #include "isa/block/execute.h"
 #include "isa/block/fold.h"
+#include "model/attribution.h"
 
-enum { INDEX_BYTES = TL_MAX_BLOCKS * (sizeof(uint64_t) + sizeof(tl_block *)) };
+enum { INDEX_BYTES = TL_MAX_BLOCKS * (2 * sizeof(uint64_t) + sizeof(tl_block *)) };
 
 static void forget_all(tl_blocks *store) {
     for (uint32_t i = 0; i < TL_BLOCK_BUCKETS; i++)
@@ -42,7 +43,8 @@ tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *are
     }
     store->memory = memory;
     store->counts = (uint64_t *)(void *)(store->memory + store->memory_bytes);
-    store->by_number = (tl_block **)(void *)(store->counts + TL_MAX_BLOCKS);
+    store->held = store->counts + TL_MAX_BLOCKS;
+    store->by_number = (tl_block **)(void *)(store->held + TL_MAX_BLOCKS);
     store->nowhere = (tl_block){.vline = TL_NO_LINE, .enter_key = TL_NEVER_KEY, .pline = TL_NO_LINE, .pc = TL_NO_LINE, .is_stale = true};
     store->break_pc[0] = store->break_pc[1] = TL_NO_LINE;
     forget_all(store);
@@ -61,10 +63,21 @@ void tl_blocks_flush(tl_blocks *store) {
     if (store->is_waiting)
         tl_blocks_abandon(store);
     tl_blocks_fold(store);
+    if (TL_UNLIKELY(store->attribution != NULL))
+        tl_blocks_pour(store);
     if (store->type->forget)
         store->type->forget(store);
     forget_all(store);
     store->n_flushes += 1;
+}
+
+void tl_blocks_take_attribution(tl_blocks *store) {
+    tl_hart *h = store->hart;
+    tl_blocks_fold(store);
+    store->attribution = h->attribution;
+    if (h->attribution)
+        tl_attribution_set_source(h, tl_blocks_pour, store);
+    tl_blocks_flush(store);
 }
 
 void tl_blocks_flush_soon(tl_blocks *store) {

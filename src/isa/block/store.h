@@ -14,7 +14,9 @@ static inline uint32_t tl_blocks_bucket(uint64_t vline) {
 TL_MUST_CHECK tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *arena, tl_error *err);
 // NULL is fine.
 void tl_blocks_detach(tl_blocks *store);
-void tl_blocks_flush(tl_blocks *store);      // folds, then forgets all blocks
+void tl_blocks_flush(tl_blocks *store); // folds, then forgets all blocks
+// Takes h->attribution, which has changed; forgets all blocks.
+void tl_blocks_take_attribution(tl_blocks *store);
 void tl_blocks_flush_soon(tl_blocks *store); // tl_blocks_flush after the block under way
 
 // The block is the one for hart->pend at pc in these physical lines. pline2 concerns blocks that

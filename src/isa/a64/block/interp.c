@@ -18,15 +18,16 @@
 
 enum { LINK = 30 };
 
-// The full body serves a PMU that waits for what slow paths count, and an attribution, which books
-// them. It serves an address with a tag, too, because a fault shows the tag.
+// The full body serves a PMU that waits for what slow paths count. It serves an address with a tag,
+// too, because a fault shows the tag.
 static TL_NOINLINE uint8_t *tl_a64_reach(tl_hart *h, const tl_op *op, uint64_t vaddr, uint32_t size_bytes, uint32_t n, tl_access access) {
     tl_block *block = BLOCK;
     const bool is_store = access == TL_ACCESS_STORE;
-    if (h->has_slow_watch || h->attribution || tl_a64_untag(h, vaddr) != vaddr ||
-        ((vaddr ^ (vaddr + (uint64_t)n * size_bytes - 1)) & h->line_mask) != 0)
+    if (h->has_slow_watch || tl_a64_untag(h, vaddr) != vaddr || ((vaddr ^ (vaddr + (uint64_t)n * size_bytes - 1)) & h->line_mask) != 0)
         return NULL;
     const uint64_t rest_cycles = block->cycles - block->before[op - block->ops];
+    if (TL_UNLIKELY(h->attribution != NULL))
+        tl_attribution_own_access(h, block->pc + block->offset[op - block->ops]);
     h->now -= rest_cycles;
     uint8_t *host = (is_store ? h->port->reach_store : h->port->reach_load)(h, vaddr, size_bytes - 1);
     for (uint32_t i = 1; host && i < n; i++) {

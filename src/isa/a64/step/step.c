@@ -8,6 +8,7 @@
 #include "isa/a64/pstate.h"
 #include "isa/a64/regime.h"
 #include "isa/a64/words.h"
+#include "model/attribution.h"
 #include "model/stepping.h"
 
 enum { INSN_BYTES = 4, LINK = 30 };
@@ -162,9 +163,11 @@ static tl_stop run(tl_hart *h) {
             break;
         }
         const uint64_t pc = h->pc;
-        const tl_step result = tl_a64_step_one(h, engine->pends);
         if (TL_UNLIKELY(h->attribution != NULL))
-            tl_step_book(h, pc, result);
+            tl_attribution_own(h, pc);
+        const tl_step result = tl_a64_step_one(h, engine->pends);
+        if (TL_UNLIKELY(h->attribution != NULL) && result == TL_STEP_RETIRED)
+            tl_attribution_execute(h, pc, 1);
         if (result != TL_STEP_RETIRED) {
             stop = tl_step_stop(result);
             break;

@@ -7,6 +7,7 @@
 #include "isa/rv/fp.h"
 #include "isa/rv/insn.h"
 #include "isa/rv/marker.h"
+#include "model/attribution.h"
 
 typedef struct step_engine {
     tl_pend_table *pends;
@@ -197,9 +198,11 @@ static tl_stop run(tl_hart *h) {
             break;
         }
         const uint64_t pc = h->pc;
-        tl_step result = tl_step_one(h, engine->pends);
         if (TL_UNLIKELY(h->attribution != NULL))
-            tl_step_book(h, pc, result);
+            tl_attribution_own(h, pc);
+        tl_step result = tl_step_one(h, engine->pends);
+        if (TL_UNLIKELY(h->attribution != NULL) && result == TL_STEP_RETIRED)
+            tl_attribution_execute(h, pc, 1);
         if (result != TL_STEP_RETIRED) {
             stop = tl_step_stop(result);
             break;

@@ -8,6 +8,7 @@
 
 #include "isa/block/execute.h"
 #include "isa/rv/translate/translator.h"
+#include "model/attribution.h"
 
 bool tl_code_map(tl_translator *t) {
     int fd = memfd_create("tally code", MFD_CLOEXEC);
@@ -102,7 +103,7 @@ static uint8_t *emit_slow(tl_translator *t) {
     x86 *e = &t->e;
     uint8_t *thunk = e->at;
     x86_sub_ri(e, RSP, 8);
-    emit_call_of_store(t, (uintptr_t)tl_block_execute);
+    emit_call_of_store(t, t->is_booked ? (uintptr_t)tl_block_execute_booked : (uintptr_t)tl_block_execute);
     x86_add_ri(e, RSP, 8);
     x86_test8_rr(e, RAX, RAX);
     uint8_t *trapped = x86_jcc(e, CC_E);
@@ -117,8 +118,38 @@ static bool execute_at(tl_blocks *store, uintptr_t block_at, uint32_t k) {
     return tl_block_execute(store, (tl_block *)(void *)(store->memory + block_at), k);
 }
 
+static bool execute_booked_at(tl_blocks *store, uintptr_t block_at, uint32_t k) {
+    return tl_block_execute_booked(store, (tl_block *)(void *)(store->memory + block_at), k);
+}
+
 static void line_lost_at(tl_blocks *store, uintptr_t block_at) {
     tl_block_line_lost(store, (const tl_block *)(void *)(store->memory + block_at));
+}
+
+static void own_at(tl_blocks *store, uintptr_t block_at, uint32_t k) {
+    const tl_block *block = (const tl_block *)(void *)(store->memory + block_at);
+    tl_attribution_own_access(store->hart, block->pc + block->offset[k]);
+}
+
+enum { PAD = 0, WORD = 8, BLOCK = 16, FRAME = 24 }; // of a reach thunk, on the stack
+
+static void emit_insn_number(tl_translator *t) { // edx = k
+    x86_load32(&t->e, RDX, at_base(RSP, WORD));
+    x86_shr32_ri(&t->e, RDX, TL_REACH_INSN_SHIFT);
+    x86_and32_ri(&t->e, RDX, (1 << (TL_REACH_REST_SHIFT - TL_REACH_INSN_SHIFT)) - 1);
+}
+
+// In a reach thunk, whose registers are spilled: its access owns what is counted next. Keeps rax
+// and ecx.
+static void emit_own(tl_translator *t) {
+    x86 *e = &t->e;
+    x86_store(e, at_base(RSP, PAD), RAX);
+    x86_load(e, RDI, TL_HART(engine_state));
+    x86_load(e, RSI, at_base(RSP, BLOCK));
+    emit_insn_number(t);
+    x86_call_c(e, (uintptr_t)own_at);
+    x86_load(e, RAX, at_base(RSP, PAD));
+    x86_load32(e, RCX, at_base(RSP, WORD));
 }
 
 // A thunk for an access that missed its data slot. Calls tl_mem_port.reach_load or reach_store at
@@ -126,7 +157,6 @@ static void line_lost_at(tl_blocks *store, uintptr_t block_at) {
 // because the callee does not read it. NULL from the port: the thunk calls tl_block_execute. It
 // then returns five bytes later, after a jump.
 static uint8_t *emit_reach(tl_translator *t, size_t reach_at) {
-    enum { PAD = 0, WORD = 8, BLOCK = 16, FRAME = 24 }; // on the stack
     x86 *e = &t->e;
     uint8_t *back = e->at; // common end of both paths
     tl_reg_reload_lost(t);
@@ -138,10 +168,8 @@ static uint8_t *emit_reach(tl_translator *t, size_t reach_at) {
     spill(t);
     x86_load(e, RDI, TL_HART(engine_state));
     x86_load(e, RSI, at_base(RSP, BLOCK));
-    x86_load32(e, RDX, at_base(RSP, WORD));
-    x86_shr32_ri(e, RDX, TL_REACH_INSN_SHIFT);
-    x86_and32_ri(e, RDX, (1 << (TL_REACH_REST_SHIFT - TL_REACH_INSN_SHIFT)) - 1);
-    x86_call_c(e, (uintptr_t)execute_at);
+    emit_insn_number(t);
+    x86_call_c(e, t->is_booked ? (uintptr_t)execute_booked_at : (uintptr_t)execute_at);
     reload(t);
     x86_add_ri(e, RSP, FRAME);
     x86_test8_rr(e, RAX, RAX);
@@ -169,6 +197,8 @@ static uint8_t *emit_reach(tl_translator *t, size_t reach_at) {
     tl_reg_spill_lost(t);
     x86_store(e, TL_HART(stamp), RBP);
     spill_vectors(t);
+    if (t->is_booked)
+        emit_own(t);
     x86_zext32_rr(e, RDX, RCX);
     x86_and32_ri(e, RDX, 7);
     x86_shr32_ri(e, RCX, TL_REACH_REST_SHIFT);
@@ -225,6 +255,7 @@ static uint8_t *emit_call(tl_translator *t) {
 }
 
 void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
+    t->is_booked = t->store->attribution != NULL;
     static const uint8_t saved[] = {RBX, RBP, R12, R13, R14, R15};
     t->e = (x86){.at = t->write, .exec_minus_write = t->exec - t->write};
     x86 *e = &t->e;
@@ -260,7 +291,7 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
     t->indirect_thunk = emit_enter(t, enters->indirect);
     t->again_thunk = emit_enter(t, enters->again);
     t->cold_thunk = emit_enter(t, enters->cold);
-    t->fetch_thunk = emit_enter_call(t, enters->fetch);
+    t->fetch_thunk = emit_enter_call(t, t->is_booked ? enters->fetch_booked : enters->fetch);
     e->at = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
     t->small_numbers = tl_exec_of(t, e->at);
     for (uint64_t i = 0; i <= TL_MAX_BLOCK_INSNS; i++) {

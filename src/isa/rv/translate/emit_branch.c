@@ -6,6 +6,7 @@
 
 #include "isa/block/enter.h"
 #include "isa/rv/translate/translator.h"
+#include "model/attribution.h"
 #include "model/bpred.h"
 
 // Only branches and direct jumps stay near, because other ends of blocks have called C code. C code
@@ -83,14 +84,14 @@ static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed
     m = tl_emit_at(t, entry, RDX);
     store_value(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
     store_value(t, field(m, offsetof(tl_btb_entry, target)), target, RCX);
-    tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
     if (billed == BILL_IF_PREDICTED_TAKEN) {
         x86_cmp32_ri(e, RAX, 2 * 2); // rax: twice the counter as it was
         x86_patch(x86_jcc(e, CC_B), known);
     }
     if (billed != BILL_NEVER) {
-        tl_emit_tally(t, TL_S_BP_REDIRECT, 1, RCX);
-        tl_emit_tally(t, TL_S_HART_CYC_REDIRECT, cycles, RCX);
+        tl_emit_transfer_tally(t, TL_S_BP_REDIRECT, 1, RCX);
+        tl_emit_transfer_tally(t, TL_S_HART_CYC_REDIRECT, cycles, RCX);
         add_now(t, cycles);
     }
     x86_jmp_to(e, known);
@@ -120,6 +121,18 @@ static void emit_predictor(tl_translator *t, uint64_t pc) {
 #define OUTCOME(field, is_taken, index, scale) \
     at_index(RBX, index, scale, (int64_t)offsetof(tl_hart, bp.outcomes.field[is_taken]) - TL_HART_BIAS)
 
+// Adds a row of counts. While they are booked, the branch has counts of its own. Spends rdx.
+static void emit_outcome(tl_translator *t, x86_mem counts) {
+    x86 *e = &t->e;
+    x86_paddd_rm(e, XMM14, counts);
+    if (!t->block->transfer)
+        return;
+    const x86_mem own = tl_emit_at(t, t->block->transfer->outcomes, RDX);
+    x86_movaps_load(e, XMM0, own);
+    x86_paddd_rm(e, XMM0, counts);
+    x86_movaps_store(e, own, XMM0);
+}
+
 // After the direction is known: trains the counter, adds counts and cycles. rax = twice the old
 // counter.
 static void emit_train(tl_translator *t, bool is_taken) {
@@ -133,7 +146,7 @@ static void emit_train(tl_translator *t, bool is_taken) {
     x86_store8(e, counter, RDX);
     x86_add_rm(e, R13, OUTCOME(cycles, is_taken, RAX, 3));
     x86_add32_rr(e, RAX, RAX);
-    x86_paddd_rm(e, XMM14, OUTCOME(counts, is_taken, RAX, 3)); // a row has 16 bytes
+    emit_outcome(t, OUTCOME(counts, is_taken, RAX, 3)); // a row has 16 bytes
 }
 
 // Notes `record` in the log. Leaves its address in rcx. Spends rdx.
@@ -158,7 +171,6 @@ static void emit_note_indirect(tl_translator *t, uint64_t pc) {
 }
 
 static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, bool is_taken) {
-    x86 *e = &t->e;
     tl_bpred *bp = &t->store->hart->bp;
     if (bp->fixed != 0) {
         bool predicted = bp->fixed >= TL_BPRED_BACKWARD && target < pc;
@@ -166,7 +178,7 @@ static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, boo
             emit_note(t, tl_branch_record(pc, is_taken));
         x86_mem counts = OUTCOME(counts, is_taken, -1, 0);
         counts.disp += predicted ? (int32_t)(3 * sizeof bp->outcomes.counts[0][0]) : 0;
-        x86_paddd_rm(e, XMM14, counts);
+        emit_outcome(t, counts);
         if (predicted != is_taken)
             add_now(t, bp->mispredict_cycles);
         if (is_taken)
@@ -265,6 +277,8 @@ static void emit_dispatch(tl_translator *t) {
 // Jumps that both pop and push, or link without a return-address stack: rare, so in C.
 static void predict_in_c(tl_hart *h, const tl_block *block, uint64_t target) {
     const tl_op *op = &block->ops[block->n_insns - 1];
+    if (TL_UNLIKELY(h->attribution != NULL))
+        tl_attribution_transfer(h, block->pc + op->offset);
     h->now += tl_bpred_indirect(&h->bp, h->tally, block->pc + op->offset, target, block->end_pc, tl_is_link(op->rd & 31),
                                 tl_jalr_is_return(op->rd & 31, op->rs1));
 }
@@ -327,11 +341,11 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
         x86_mem m = tl_emit_at(t, btb_entry(t, pc), RDX);
         store_value(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
         x86_store(e, field(m, offsetof(tl_btb_entry, target)), RAX);
-        tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+        tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
     }
-    tl_emit_tally(t, is_return ? TL_S_BP_RETURN_MISS : TL_S_BP_INDIRECT_MISS, 1, RCX);
-    tl_emit_tally(t, TL_S_BP_TARGET_MISS, 1, RCX);
-    tl_emit_tally(t, TL_S_HART_CYC_TARGET, bp->mispredict_cycles, RCX);
+    tl_emit_transfer_tally(t, is_return ? TL_S_BP_RETURN_MISS : TL_S_BP_INDIRECT_MISS, 1, RCX);
+    tl_emit_transfer_tally(t, TL_S_BP_TARGET_MISS, 1, RCX);
+    tl_emit_transfer_tally(t, TL_S_HART_CYC_TARGET, bp->mispredict_cycles, RCX);
     add_now(t, bp->mispredict_cycles);
     x86_jmp_to(e, predicted);
     tl_emit_elsewhere(t);

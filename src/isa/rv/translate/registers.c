@@ -4,6 +4,7 @@
 #if defined(__x86_64__) && defined(__linux__)
 
 #include "isa/rv/translate/translator.h"
+#include "model/attribution.h"
 
 // The registers that compilers use most have homes: stack, frame and first arguments of the calling
 // convention.
@@ -126,6 +127,19 @@ void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch
         return;
     x86_load(&t->e, scratch, TL_HART(tally));
     x86_add_mi(&t->e, at_base(scratch, 8 * (int64_t)slot), (int32_t)amount);
+}
+
+void tl_emit_transfer_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch) {
+    tl_emit_tally(t, slot, amount, scratch);
+    tl_block_transfer *transfer = t->block->transfer;
+    if (amount == 0 || !transfer)
+        return;
+    uint32_t i = 0;
+    while (tl_transfer_cells[i] != slot)
+        i++;
+    uint64_t *const counts[] = {tl_attribution_booked(t->store->hart) + slot, &transfer->counts[i]};
+    for (uint32_t c = 0; c < TL_COUNT_OF(counts); c++)
+        x86_add_mi(&t->e, tl_emit_at(t, counts[c], scratch), (int32_t)amount);
 }
 
 void tl_emit_slow_always(tl_translator *t, uint32_t k) {

@@ -177,9 +177,6 @@ static bool heat(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
     tl_hart *h = store->hart;
     if (!block->body) {
-        // Translated code books nothing.
-        if (TL_UNLIKELY(h->attribution != NULL))
-            return false;
         if (block->n_cold_runs > 0) {
             block->n_cold_runs -= 1;
             return false;
@@ -238,6 +235,17 @@ static void *enter_fetched(tl_blocks *store, uintptr_t a, uintptr_t unused_b, ui
     return go_on_at(store->translator, entered);
 }
 
+static void *enter_fetched_booked(tl_blocks *store, uintptr_t a, uintptr_t unused_b, uintptr_t unused_c) {
+    (void)unused_b, (void)unused_c;
+    tl_block *block = (tl_block *)a;
+    uint64_t n_flushes = store->n_flushes;
+    store->hart->pend = block->in;
+    tl_block *entered = tl_blocks_reenter_booked(store, block);
+    if (TL_LIKELY(entered == block && store->n_flushes == n_flushes))
+        return NULL;
+    return go_on_at(store->translator, entered);
+}
+
 // Called from an indirect jump or a return from a trap.
 static void *enter_indirect(tl_blocks *store, uintptr_t pc, uintptr_t block_left, uintptr_t unused) {
     (void)unused;
@@ -274,10 +282,21 @@ static void run_mixed(tl_blocks *store) {
     }
 }
 
+static const tl_enters enters = {
+    .link = enter_by_link,
+    .indirect = enter_indirect,
+    .again = enter_again,
+    .fetch = enter_fetched,
+    .fetch_booked = enter_fetched_booked,
+    .cold = enter_cold,
+};
+
 static void forget(tl_blocks *store) {
     tl_translator *t = store->translator;
     if (!t)
         return;
+    if (TL_UNLIKELY(t->is_booked != (store->attribution != NULL)))
+        tl_code_thunks(t, &enters);
     t->hot = t->first_hot;
     t->cold = t->write + t->hot_bytes;
 }
@@ -313,9 +332,7 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     }
     t->has_fma = __builtin_cpu_supports("fma");
     t->store = h->engine_state;
-    tl_code_thunks(
-        t,
-        &(tl_enters){.link = enter_by_link, .indirect = enter_indirect, .again = enter_again, .fetch = enter_fetched, .cold = enter_cold});
+    tl_code_thunks(t, &enters);
     ((tl_blocks *)h->engine_state)->translator = t;
     h->host_code = t->exec;
     h->host_code_bytes = t->code_bytes;

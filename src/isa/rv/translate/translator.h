@@ -62,6 +62,7 @@ typedef struct tl_translator {
     tl_block *block;
     uint8_t *executed; // a jump of the load or store before, to be patched; see emit_mem.c
     bool has_fma;
+    bool is_booked; // the thunks are those for an attribution
 } tl_translator;
 
 #define TL_HART(field) at_base(RBX, (int64_t)offsetof(tl_hart, field) - TL_HART_BIAS)
@@ -109,6 +110,8 @@ x86_mem tl_emit_at(tl_translator *t, const void *address, int scratch);
 void tl_emit_count(tl_translator *t, int op, uint64_t *counter, int8_t amount, int scratch);
 // Code off the straight path for tally[slot] += amount; spends `scratch`.
 void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch);
+// tl_emit_tally for one of tl_transfer_cells, which the transfer of the block counts, too.
+void tl_emit_transfer_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch);
 // Emits a call of tl_block_execute for instruction k, off the straight path. The jumps in `from`
 // lead to the call. Code goes on here after it.
 void tl_emit_slow(tl_translator *t, uint32_t k, uint8_t *const *from, uint32_t n_from);
@@ -142,8 +145,9 @@ void tl_code_unmap(tl_translator *t);
 // Functions that enter the next block for translated code. Each returns the address to go on at.
 typedef void *tl_enter_fn(tl_blocks *store, uintptr_t a, uintptr_t b, uintptr_t c);
 typedef struct tl_enters {
-    tl_enter_fn *link, *indirect, *again, *fetch, *cold;
+    tl_enter_fn *link, *indirect, *again, *fetch, *fetch_booked, *cold;
 } tl_enters;
+// Thunks for store->attribution.
 void tl_code_thunks(tl_translator *t, const tl_enters *enters);
 
 #endif
