@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Exports of profiles, each opened by its real reader: callgrind_annotate, pprof, perf, Prometheus' parser of OpenMetrics.
+
+  exports.py --tally build/tally [NAME...]
+
+Totals that a reader prints are compared with those of tally stat. A reader that is not installed skips its test, with a sentence. The
+exit status is 1 when a test failed.
+"""
+import argparse
+import collections
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from claims import Skip, check_names, contains, equal, new_scratch, run_tests, test  # noqa: E402
+
+EVENTS = ("cycles", "instructions", "l1d.load_miss", "l1i.miss", "branch-misses")
+
+options = None
+scratch = None
+programs = {}  # name: words of its command
+totals_of = {}  # name: counts by event
+
+
+def run(*words, cwd=None):
+    done = subprocess.run(words, capture_output=True, cwd=cwd or scratch, stdin=subprocess.DEVNULL, timeout=300, check=False)
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+def tally(*words):
+    return run(options.tally, *words)
+
+
+def reader(name):
+    path = shutil.which(name)
+    if not path:
+        raise Skip(f"{name} is not installed; run tools/install-deps check")
+    return path
+
+
+def good(*words):
+    status, out, err = run(*words)
+    equal(status, 0, f"{' '.join(words)}: {err}")
+    return out, err
+
+
+def recorded(name):
+    """The profile of a program, and its totals as tally stat counts them."""
+    path = os.path.join(scratch, name + ".profile")
+    if not os.path.exists(path):
+        good(options.tally, "record", "-o", path, "-e", ",".join(EVENTS), "--", *programs[name])
+        _, err = good(options.tally, "stat", "-j", "-e", ",".join(EVENTS), "--", *programs[name])
+        rows = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+        totals_of[name] = {row["event"]: int(row["value"]) for row in rows if row.get("type") == "event"}
+        equal(sorted(totals_of[name]), sorted(EVENTS), "events of tally stat")
+    return path, totals_of[name]
+
+
+def exported(form, name, *words):
+    path, totals = recorded(name)
+    out = os.path.join(scratch, f"{name}.{form}")
+    good(options.tally, "export", form, "-o", out, "-i", path, *words)
+    return out, totals
+
+
+def each_program(check):
+    for name in programs:
+        check(name)
+
+
+@test
+def callgrind_annotate_prints_the_totals():
+    annotate = reader("callgrind_annotate")
+
+    def check(name):
+        path, totals = exported("callgrind", name)
+        out, err = good(annotate, path)
+        equal(err, "", "warnings of callgrind_annotate")
+        line = next(row for row in out.splitlines() if "PROGRAM TOTALS" in row)
+        equal([int(n.replace(",", "")) for n in re.findall(r"([\d,]+) \(100", line)], [totals[e] for e in EVENTS], name)
+
+    each_program(check)
+
+
+@test
+def costs_by_instruction_and_line_sum_up():
+    def check(name):
+        path, totals = exported("callgrind", name)
+        sums, by_call = [0] * len(EVENTS), False
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("calls="):
+                    by_call = True
+                elif line.startswith("0x"):
+                    if not by_call:  # the line behind calls= is an inclusive cost
+                        sums = [a + int(b) for a, b in zip(sums, line.split()[2:])]
+                    by_call = False
+        equal(sums, [totals[e] for e in EVENTS], name)
+
+    each_program(check)
+
+
+@test
+def pprof_prints_the_totals():
+    go = reader("go")
+
+    def check(name):
+        path, totals = exported("pprof", name)
+        for event in EVENTS if name == "arm64" else ("l1d.load_miss",):  # a run of pprof takes its time
+            out, _ = good(go, "tool", "pprof", "-top", "-nodefraction=0", "-nodecount=1000000", "-sample_index=" + event, path)
+            unit = "cycles" if event == "cycles" else ""  # a count has none
+            if totals[event]:
+                contains(out, f"accounting for {totals[event]}{unit}, 100% of {totals[event]}{unit} total")
+
+    each_program(check)
+
+
+@test
+def perf_script_prints_samples_that_sum_up():
+    perf = reader("perf")
+
+    def check(name):
+        path, totals = exported("perfdata", name)
+        out, _ = good(perf, "evlist", "-i", path)
+        equal(out.split(), list(EVENTS), "events of perf evlist")
+        out, _ = good(perf, "script", "-i", path, "-F", "period,event")
+        sums = collections.Counter()
+        for line in out.splitlines():
+            found = re.match(r"\s*(\d+)\s+(\S+?):", line)
+            if found:
+                sums[found[2]] += int(found[1])
+        equal({e: sums[e] for e in EVENTS}, totals, name)
+        out, _ = good(perf, "report", "--stdio", "-i", path)
+        contains(out, f"Event count (approx.): {totals['cycles']}")
+
+    each_program(check)
+
+
+@test
+def perf_names_functions_of_the_program():
+    perf = reader("perf")
+    path, _ = exported("perfdata", "riscv64")
+    report, _ = good(options.tally, "report", "-i", os.path.join(scratch, "riscv64.profile"), "--sort", "symbol", "--csv")
+    hottest = next(row for row in csv.DictReader(report.splitlines()))["symbol"]
+    folder = os.path.dirname(programs["riscv64"][0])
+    status, out, err = run(perf, "report", "--stdio", "-i", path, cwd=folder)
+    equal(status, 0, err)
+    first = next(line for line in out.splitlines() if re.match(r"\s+\d+\.\d+%", line))
+    contains(first, hottest)
+
+
+@test
+def text_of_perf_script_sums_up():
+    def check(name):
+        path, totals = exported("perf-script", name)
+        sums, n_frames = collections.Counter(), 0
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                found = re.match(r"\S.* \d+/\d+ \[\d+\] [\d.]+:\s+(\d+) (\S+):$", line)
+                if found:
+                    sums[found[2]] += int(found[1])
+                elif line.strip():
+                    n_frames += bool(re.match(r"\t\s*[0-9a-f]+ \S.* \(.*\)$", line)) or equal(line, None, "a line of a frame")
+        equal({e: sums[e] for e in EVENTS}, totals, name)
+        equal(n_frames > 0, True, "frames")
+
+    each_program(check)
+
+
+@test
+def folded_stacks_sum_up():
+    def check(name):
+        for event in EVENTS:
+            path, totals = exported("folded", name, "-e", event)
+            total, seen = 0, set()
+            with open(path, encoding="utf-8") as file:
+                for line in file:
+                    stack, n = line.rstrip("\n").rsplit(" ", 1)
+                    equal(stack in seen or "" in stack.split(";"), False, line)
+                    seen.add(stack)
+                    total += int(n)
+            equal(total, totals[event], f"{name}: {event}")
+
+    each_program(check)
+
+
+@test
+def speedscope_profiles_sum_up():
+    def check(name):
+        path, totals = exported("speedscope", name)
+        with open(path, encoding="utf-8") as file:
+            scope = json.load(file)
+        equal(scope["$schema"], "https://www.speedscope.app/file-format-schema.json", "$schema")
+        n_frames, sums = len(scope["shared"]["frames"]), collections.Counter()
+        for profile in scope["profiles"]:
+            equal((profile["type"], profile["unit"]), ("sampled", "none"), "kind of a profile")
+            equal(len(profile["samples"]), len(profile["weights"]), "weights")
+            equal(all(0 <= frame < n_frames for sample in profile["samples"] for frame in sample), True, "frames in range")
+            equal(profile["endValue"] - profile["startValue"], sum(profile["weights"]), "endValue")
+            sums[profile["name"].split(":")[0]] += sum(profile["weights"])
+        equal({e: sums[e] for e in EVENTS}, totals, name)
+
+    each_program(check)
+
+
+@test
+def openmetrics_is_read_by_prometheus_parser():
+    probe = "import prometheus_client.openmetrics.parser"
+    python = next((p for p in (sys.executable, "/usr/bin/python3") if run(p, "-c", probe)[0] == 0), None)
+    if not python:
+        raise Skip("python3-prometheus-client is not installed; run tools/install-deps check")
+    path, totals = exported("openmetrics", "riscv64")
+    out, _ = good(python, "-c", "import sys, prometheus_client.openmetrics.parser as p\n"
+                  "for f in p.text_string_to_metric_families(open(sys.argv[1]).read()):\n"
+                  "    print(*(int(s.value) for s in f.samples))", path)
+    equal([int(n) for n in out.split()], [totals[e] for e in EVENTS], "values")
+
+
+@test
+def totals_for_bencher_and_gem5_parsers():
+    path, totals = exported("bmf", "riscv64")
+    with open(path, encoding="utf-8") as file:
+        measures = next(iter(json.load(file).values()))
+    equal({name: row["value"] for name, row in measures.items()}, totals, "bmf")
+    path, totals = exported("gem5", "riscv64")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    contains(text, "---------- Begin Simulation Statistics ----------")
+    found = {m[1]: int(m[2]) for m in re.finditer(r"^(\S+)\s+(\d+)\s+# .* \(\w+\)$", text, re.M)}
+    equal(found, totals, "gem5")
+
+
+@test
+def one_profile_gives_one_export():
+    for form in ("callgrind", "pprof", "speedscope", "perfdata"):
+        first, _ = exported(form, "riscv64")
+        with open(first, "rb") as file:
+            before = file.read()
+        again, _ = exported(form, "riscv64")
+        with open(again, "rb") as file:
+            equal(file.read() == before, True, form)
+
+
+@test
+def what_cannot_be_exported_is_said():
+    path, _ = recorded("riscv64")
+    for words, said in (
+        (("export",), "which format?"),
+        (("export", "callgrnd", path), "no export format callgrnd"),
+        (("export", "folded", "-e", "l1d.load_mis", path), "no event l1d.load_mis"),
+        (("export", "folded", "-e", "ipc", path), "ipc does not add up over instructions"),
+        (("export", "folded", path, "more"), "more: one word too many"),
+        (("export", "folded", "-i", path, path), "named twice"),
+    ):
+        status, out, err = tally(*words)
+        equal((status, out), (2, ""), f"{words}: {err}")
+        contains(err, said)
+    status, _, err = tally("export", "folded", os.path.join(scratch, "absent"))
+    equal(status, 125, err)
+    contains(err, "absent")
+    status, _, err = tally("export", "pprof", "-o", "/dev/full", path)
+    equal(status, 125, err)
+
+
+def main():
+    global options, scratch
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tally", required=True)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    options.tally = os.path.abspath(options.tally)
+    check_names(options.names)
+    guests = os.path.join(os.path.dirname(options.tally), "guest")
+    for name, place in (("riscv64", "demo"), ("threads", "threads_basic"), ("arm64", "arm64/threads_basic")):
+        program = os.path.join(guests, place)
+        if os.path.exists(program):
+            programs[name] = [program]
+    if "riscv64" not in programs:
+        print("skipped: the guest programs are not built; install gcc-riscv64-linux-gnu", file=sys.stderr)
+        return 77
+    scratch = new_scratch("tally-exports-")
+    try:
+        return run_tests(options.names)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
