@@ -47,4 +47,4 @@ xcm_code xcm_make_accessible(xcm *m) {
     return XCM_DONE;
 }
 
-bool xcm_is_over_budget(const xcm *m) { return m->is_owned && m->now_ns - m->stop_since_ns > m->budget_ns; }
+bool xcm_is_over_budget(const xcm *m) { return m->is_owned && (m->has_over_budget || m->now_ns - m->stop_since_ns > m->budget_ns); }

@@ -53,11 +53,10 @@ void xcm_finish_request(xcm *m, xcm_code code) {
 }
 
 void xcm_tell(xcm *m, xcm_event event, uint64_t first, uint64_t second) {
-    enum { EVENT_OP = 0x1e << 8 | XCM_EVENT };
     xcm_put_element(m->event, 0, event);
     xcm_put_element(m->event, 1, first);
     xcm_put_element(m->event, 2, second);
-    m->host->notify(m->host->ctx, m->event, xcm_seal(m->event, XCM_REPLY, EVENT_OP, XCM_DONE, (uint8_t)m->state, 3));
+    m->host->notify(m->host->ctx, m->event, xcm_seal(m->event, XCM_REPLY, XCM_EVENT_OP, XCM_DONE, (uint8_t)m->state, 3));
 }
 
 void xcm_enter_state(xcm *m, xcm_state state) {
@@ -234,6 +233,7 @@ static xcm_code dump(xcm *m, const uint64_t *args, uint32_t n) {
     if (ms > 0)
         m->budget_ns = ms * 1000000;
     const xcm_code code = xcm_dump(m, (uint32_t)args[0], args[1]);
+    m->has_over_budget = code == XCM_OVER_BUDGET;
     if (code != XCM_OVER_BUDGET && ms * 1000000 > before)
         m->stop_since_ns = m->now_ns; // the dump's own budget paid for it
     m->budget_ns = before;

@@ -85,6 +85,7 @@ static void listen(xcm *m) {
 // The target goes on, whatever waits.
 static void end_stop(xcm *m) {
     const uint64_t pc = m->dlr, stop_ns = m->now_ns - m->stop_since_ns;
+    m->has_over_budget = false;
     if (m->is_at_tail || xcm_go_on(m) != XCM_DONE)
         xcm_end_round(m);
     else

@@ -68,9 +68,9 @@ static void read_window(xcm *m, const plan *p, xcm_window *w) {
     w->cycles = xcm_read_counter(m, XCM_COUNTERS);
 }
 
-// ELR_EL1 is dead at EL0. An exception in the window overwrites it.
-static xcm_code level1(xcm *m, uint32_t word, bool is_read, uint64_t *value) {
-    xcm_code code = xcm_raise(m, 1);
+// At a level above EL0, where X0 holds *value, or gives it.
+static xcm_code above(xcm *m, uint32_t el, uint32_t word, bool is_read, uint64_t *value) {
+    xcm_code code = xcm_raise(m, el);
     if (code == XCM_DONE && !is_read)
         code = xcm_set_x(m, 0, *value);
     if (code == XCM_DONE)
@@ -79,6 +79,12 @@ static xcm_code level1(xcm *m, uint32_t word, bool is_read, uint64_t *value) {
         code = xcm_get_x(m, 0, value);
     const xcm_code lowered = xcm_lower(m);
     return code != XCM_DONE ? code : lowered;
+}
+
+// ELR_EL1 is dead at EL0. An exception in the window overwrites it. DCPS1 would, too, so that only
+// EL3 can tell; without it an event has to.
+static xcm_code sentinel(xcm *m, bool is_read, uint64_t *value) {
+    return m->has_secure_debug ? above(m, 3, is_read ? I_MRS_ELR_EL1 : I_MSR_ELR_EL1, is_read, value) : XCM_DONE;
 }
 
 static xcm_code run_to(xcm *m, uint64_t stop, xcm_window *w) {
@@ -128,7 +134,7 @@ static xcm_code run_window(xcm *m, const plan *p, xcm_window *w) {
         return XCM_OVER_BUDGET;
     for (uint32_t i = 0; i < 3; i++)
         XCM_TRY(xcm_read_register(m, touched[i], &saved[i]));
-    XCM_TRY(level1(m, I_MSR_ELR_EL1, false, &elr));
+    XCM_TRY(sentinel(m, false, &elr));
     set_up_counters(m, p);
     XCM_TRY(xcm_write_register(m, p->reg, p->value));
     m->dlr = p->v;
@@ -136,7 +142,7 @@ static xcm_code run_window(xcm *m, const plan *p, xcm_window *w) {
     XCM_TRY(run_to(m, p->stop, w));
     xcm_switch_pmu(m, false, 0);
     read_window(m, p, w);
-    XCM_TRY(level1(m, I_MRS_ELR_EL1, true, &elr));
+    XCM_TRY(sentinel(m, true, &elr));
     w->has_excepted = elr != SENTINEL;
     if (m->el != 0) { // an exception: back to the program by its own level
         m->el = 0;
@@ -304,7 +310,7 @@ static xcm_code null_windows(xcm *m, const plan *load) {
 // leaves the main TLB as it is.
 static xcm_code drop_page(xcm *m, uint64_t vaddr) {
     uint64_t operand = vaddr / PAGE_BYTES & UINT64_C(0xfffffffffff);
-    XCM_TRY(level1(m, I_TLBI_VAAE1, false, &operand));
+    XCM_TRY(above(m, 1, I_TLBI_VAAE1, false, &operand));
     XCM_TRY(xcm_execute(m, I_DSB));
     return xcm_execute(m, I_ISB);
 }

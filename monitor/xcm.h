@@ -69,10 +69,10 @@ typedef enum xcm_function {
     XCM_CALIBRATE = 0x14,
     XCM_ROLLBACK = 0x15,
     XCM_N_FUNCTIONS,
-    XCM_EVENT = 0xf0, // unsolicited
 } xcm_function;
+enum { XCM_EVENT_OP = 0x1ef0 }; // of unsolicited packets
 
-// Kinds of events, the first element of XCM_EVENT. The second one is the pc, or a code.
+// Kinds of events, the first element of XCM_EVENT_OP. The second one is the pc, or a code.
 typedef enum xcm_event {
     XCM_EVENT_HIT = 1,     // the target stands at an address of the list, or at a breakpoint
     XCM_EVENT_HALTED = 2,  // for another cause; the third element is EDSCR.STATUS

@@ -30,6 +30,8 @@ struct tl_xcm_model {
     uint32_t n_events;
     tl_xcm_access *transcript;
     uint64_t transcript_capacity, n_recorded;
+    void (*on_hit)(void *ctx, uint64_t address);
+    void *ctx;
 };
 
 static uint64_t cycle_of(const tl_xcm_model *model, uint64_t ns) {
@@ -86,7 +88,7 @@ static void notify(void *ctx, const uint8_t *packet, uint32_t n_bytes) {
     xcm_packet header;
     if (xcm_check_packet(packet, n_bytes, XCM_REPLY, &header) != XCM_DONE && header.length == 0)
         return;
-    if ((header.op & 0xff) == XCM_EVENT) {
+    if (header.op == XCM_EVENT_OP && header.n_elements == EVENT_VALUES) {
         if (model->n_events == MOST_EVENTS) // the oldest is lost
             memmove(model->events[0], model->events[1], sizeof model->events - sizeof model->events[0]);
         model->n_events -= model->n_events == MOST_EVENTS;
@@ -103,6 +105,11 @@ static void notify(void *ctx, const uint8_t *packet, uint32_t n_bytes) {
     model->reply->n_values = header.n_elements;
     for (uint32_t i = 0; i < header.n_elements; i++)
         model->reply->values[i] = xcm_element(packet, i);
+}
+
+static void hit(void *ctx, uint64_t address) {
+    tl_xcm_model *model = ctx;
+    model->on_hit(model->ctx, address);
 }
 
 static void record(void *ctx, uint64_t time_ns, xcm_block block, uint32_t offset, bool is_write, uint32_t value) {
@@ -129,8 +136,14 @@ static tl_status make_monitor(tl_xcm_model *model, const tl_xcm_options *options
     model->ring = options->ring_bytes ? calloc(1, XCM_RING_HEADER_BYTES + options->ring_bytes) : NULL;
     if (!model->monitor || !model->list || !model->hash || !model->programs || (options->ring_bytes && !model->ring))
         return tl_fail(err, TL_ENOMEM, "no memory for the monitor");
-    model->host =
-        (xcm_host){.ctx = model, .rd32 = rd32, .wr32 = wr32, .now_ns = now_ns, .relax = relax, .notify = notify, .record = record};
+    model->host = (xcm_host){.ctx = model,
+                             .rd32 = rd32,
+                             .wr32 = wr32,
+                             .now_ns = now_ns,
+                             .relax = relax,
+                             .notify = notify,
+                             .record = record,
+                             .on_hit = options->on_hit ? hit : NULL};
     const xcm_config config = {.host = &model->host,
                                .mpidr = UINT64_C(0x80000000) | model->target,
                                .budget_ns = options->budget_ns,
@@ -171,6 +184,8 @@ tl_status tl_xcm_model_new(const tl_xcm_options *options, tl_xcm_model **ret_mod
     if (!model)
         return tl_fail(err, TL_ENOMEM, "no memory for the monitor");
     model->target = options->target;
+    model->on_hit = options->on_hit;
+    model->ctx = options->ctx;
     model->access_ns = options->access_ns ? options->access_ns : TL_XCM_ACCESS_NS;
     tl_status status = make_board(model, options, err);
     if (status == TL_OK)

@@ -29,6 +29,9 @@ typedef struct tl_xcm_options {
     uint64_t ring_bytes;          // 0: none
     uint32_t list_capacity;       // 0: 4096
     bool may_halt_kernel;
+    // Called at each hit instead of an event; the target goes on afterwards. NULL: events.
+    void (*on_hit)(void *ctx, uint64_t address);
+    void *ctx;
 } tl_xcm_options;
 
 typedef struct tl_xcm_reply {

@@ -19,6 +19,7 @@ static const uint64_t RUN_NS = UINT64_C(20000000000);
 
 typedef struct lab {
     tl_xcm_model *model;
+    uint64_t seed;
     tl_machine *machine;
     tl_xcm_reply reply;
     uint64_t event[3];
@@ -263,11 +264,299 @@ static void test_dump_equals_the_oracle(void **state) {
     finish(&l);
 }
 
+// -- Inference beside the oracle.
+
+static uint64_t random_below(lab *l, uint64_t n) {
+    l->seed = l->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (l->seed >> 33) % n;
+}
+
+static void next_round(lab *l, uint64_t address) {
+    stop(l);
+    EXPECT(l, XCM_WRONG_STATE, XCM_PROBE, 3, 0, 0);
+    DO(l, XCM_ROUND_RESET);
+    start_at(l, address);
+}
+
+enum { LDR_X1_X0 = 0xf9400001, BR_X1 = 0xd61f0020, RET = 0xd65f03c0 };
+static const uint64_t HEAP = UINT64_C(0x82000000), HEAP_BYTES = UINT64_C(0x1000000);
+
+typedef struct question {
+    uint64_t args[4];
+    bool truth;
+} question;
+
+static question ask_btb(lab *l) {
+    const uint64_t v = symbol(l, "jump_site"), tv = symbol(l, "jump_targets") + 8 * random_below(l, 2);
+    uint64_t target = 0;
+    const bool is_there = tl_oracle_target(l->machine, TARGET, v, &target);
+    return (question){{XCM_BTB, v, tv, BR_X1}, is_there && target == tv};
+}
+static question ask_rsb(lab *l) {
+    uint64_t top = 0;
+    const uint64_t v = symbol(l, "probe_return"), tv = random_below(l, 2) ? x_of(l, 30) : symbol(l, "work");
+    const uint32_t n = tl_oracle_return_stack(l->machine, TARGET, &top, 1);
+    return (question){{XCM_RSB, v, tv, RET}, n == 1 && top == tv};
+}
+static question ask_itlb(lab *l) {
+    const uint64_t v = symbol(l, "stubs") + 4096 * random_below(l, 24);
+    tl_page page;
+    return (question){{XCM_ITLB, v, 0, 0}, tl_oracle_page_of(l->machine, TARGET, TL_TLB_FETCH, v, &page)};
+}
+static question ask_dtlb(lab *l) {
+    const uint64_t v = HEAP + 4096 * random_below(l, 24);
+    tl_page page;
+    return (question){{XCM_DTLB, v, symbol(l, "load_site"), LDR_X1_X0}, tl_oracle_page_of(l->machine, TARGET, TL_TLB_DATA, v, &page)};
+}
+// A line that the L1D lacks: of those in L2, or any.
+static question ask_l2(lab *l) {
+    uint64_t v = 0;
+    const bool wants_present = random_below(l, 2);
+    tl_line_view line;
+    for (uint32_t tries = 0; tries < 100000; tries++) {
+        v = HEAP + 0x200000 + random_below(l, (HEAP_BYTES - 0x200000) / 64) * 64;
+        if (wants_present && tl_oracle_l2_line(l->machine, 0, (uint32_t)random_below(l, 16384), &line) && line.state != 'I' &&
+            line.paddr >= HEAP + 0x200000 && line.paddr < HEAP + HEAP_BYTES)
+            v = line.paddr;
+        const bool is_there = tl_oracle_is_in_l2(l->machine, v);
+        if (tl_oracle_state_of(l->machine, TARGET, false, v) == 'I' && is_there == wants_present)
+            break;
+    }
+    return (question){{XCM_L2, v, symbol(l, "load_site"), LDR_X1_X0}, tl_oracle_is_in_l2(l->machine, v)};
+}
+
+static uint32_t n_trials(void) {
+    const char *setting = getenv("TL_XCM_TRIALS");
+    return setting ? (uint32_t)atoi(setting) : 200;
+}
+
+// The program has some rounds left: in its memory, and in the register that counts them.
+static const uint64_t MANY_ROUNDS = UINT64_C(0x10000123457);
+static void end_rounds(lab *l) {
+    DO(l, XCM_REG_XFER, 0, 0, 31);
+    const uint64_t n = l->reply.values[0] + 3;
+    uint32_t reg = 2;
+    while (reg < 31 && l->reply.values[reg] != MANY_ROUNDS)
+        reg++;
+    assert_true(reg < 31);
+    DO(l, XCM_REG_XFER, 1, reg, n);
+    DO(l, XCM_MEM_XFER, 1, symbol(l, "n_rounds"), 8, 0, n);
+}
+
+static void probe_all(const char *const *overrides) {
+    static question (*const asks[])(lab * l) = {ask_btb, ask_rsb, ask_itlb, ask_dtlb, ask_l2};
+    static const char *const names[] = {"btb", "rsb", "itlb", "dtlb", "l2"};
+    uint32_t counts[5][2][3] = {{{0}}}, published[5][2][2] = {{{0}}};
+    const uint32_t n = n_trials();
+    lab l;
+    set_up_with(&l, overrides, 0);
+    set_rounds(&l, MANY_ROUNDS);
+    const uint64_t probe_point = symbol(&l, "probe_point");
+    start_at(&l, probe_point);
+    DO(&l, XCM_CALIBRATE, symbol(&l, "load_site"), LDR_X1_X0, HEAP);
+    assert_int_equal(l.reply.values[5], 0); // every event rests in a null window
+    for (uint32_t trial = 0; trial < 5 * n; trial++) {
+        next_round(&l, probe_point);
+        uint64_t before[31];
+        memcpy(before, tl_a64(target_of(&l))->x, sizeof before);
+        const question q = asks[trial % 5](&l);
+        const xcm_code code = tl_xcm_call(l.model, XCM_PROBE, q.args, 4, &l.reply);
+        assert_true(code == XCM_DONE || code == XCM_UNKNOWN_VERDICT);
+        if (l.reply.values[0] != (q.truth ? XCM_YES : XCM_NO) && counts[trial % 5][q.truth][l.reply.values[0]] == 0)
+            print_message("%s: truth %d, verdict %" PRIu64 " why %" PRIx64 " deltas %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                          " %" PRIu64 " %" PRIu64 "\n",
+                          names[trial % 5], q.truth, l.reply.values[0], l.reply.values[1], l.reply.values[2], l.reply.values[3],
+                          l.reply.values[4], l.reply.values[5], l.reply.values[6], l.reply.values[7]);
+        counts[trial % 5][q.truth][l.reply.values[0]] += 1;
+        published[trial % 5][q.truth][l.reply.values[10]] += 1;
+        EXPECT(&l, XCM_WRONG_STATE, XCM_PROBE, 3, probe_point, 0); // the round has had its probe
+        for (uint32_t i = 2; i < 31; i++)
+            assert_int_equal(x_of(&l, i), before[i]);
+    }
+    uint32_t wrong = 0, wrong_published = 0;
+    for (uint32_t a = 0; a < 5; a++) {
+        print_message("%-5s absent: NO %u YES %u UNKNOWN %u; present: NO %u YES %u UNKNOWN %u; published wrong %u\n", names[a],
+                      counts[a][0][0], counts[a][0][1], counts[a][0][2], counts[a][1][0], counts[a][1][1], counts[a][1][2],
+                      published[a][0][1] + published[a][1][0]);
+        wrong += counts[a][0][1] + counts[a][1][0] + counts[a][0][2] + counts[a][1][2];
+        wrong_published += published[a][0][1] + published[a][1][0];
+        assert_true(counts[a][0][0] >= n / 20 && counts[a][1][1] >= n / 20);
+    }
+    assert_int_equal(wrong, 0);
+    assert_true(wrong_published > wrong);
+    end_rounds(&l);
+    stop(&l);
+    finish(&l);
+}
+
+static void test_verdicts_equal_the_oracle(void **state) {
+    (void)state;
+    probe_all(NULL);
+}
+static void test_verdicts_with_all_events(void **state) {
+    static const char *const all[] = {"armv8=full", NULL};
+    (void)state;
+    probe_all(all);
+}
+
+// -- States and the checker.
+
+static void check_all_codes(lab *l, xcm_state state) {
+    uint8_t packet[XCM_HEADER_BYTES];
+    assert_int_equal(xcm_state_of(tl_xcm_monitor(l->model)), state);
+    for (uint32_t function = 0; function < 256; function++) {
+        const xcm_op *op = xcm_op_of((uint8_t)function);
+        for (uint32_t states = 0; states < 256; states++) {
+            const bool is_right = op && states == op->states, is_allowed = op && (op->states & state);
+            const uint64_t before = tl_xcm_n_accesses(l->model);
+            const xcm_code want = !op             ? XCM_UNKNOWN_OP
+                                  : !is_right     ? XCM_WRONG_BITMAP
+                                  : !is_allowed   ? XCM_WRONG_STATE
+                                  : op->least > 0 ? XCM_BAD_ARGUMENT
+                                                  : XCM_DONE;
+            if (want == XCM_DONE) // it would run
+                continue;
+            tl_xcm_send(l->model, packet, xcm_seal(packet, XCM_GET, (uint16_t)(states << 8 | function), 0, 0, 0), &l->reply);
+            assert_int_equal(l->reply.code, want);
+            assert_int_equal(l->reply.state, state);
+            assert_int_equal(l->reply.n_values, 0);
+            assert_int_equal(tl_xcm_n_accesses(l->model), before);
+        }
+    }
+}
+
+static void test_each_function_in_each_state(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    check_all_codes(&l, XCM_IDLE);
+    DO(&l, XCM_LISTEN_START);
+    check_all_codes(&l, XCM_LISTENING);
+    stop(&l);
+    check_all_codes(&l, XCM_ENDED);
+    DO(&l, XCM_ROUND_RESET);
+    start_at(&l, symbol(&l, "probe_point"));
+    check_all_codes(&l, XCM_HALTED);
+    stop(&l);
+    DO(&l, XCM_DRV_UNLOAD);
+    check_all_codes(&l, XCM_NONE);
+    finish(&l);
+}
+
+// -- The target is never left halted.
+
+static const uint64_t BUDGET_NS = 50000000, SLACK_NS = 1000000;
+
+static void test_budget_of_a_sleeping_owner(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    const uint64_t since = tl_xcm_now_ns(l.model);
+    while (target_of(&l)->is_halted)
+        tl_xcm_tick(l.model);
+    assert_in_range(tl_xcm_now_ns(l.model) - since, BUDGET_NS - SLACK_NS, BUDGET_NS + SLACK_NS);
+    assert_int_equal(xcm_state_of(tl_xcm_monitor(l.model)), XCM_LISTENING);
+    expect_event(&l, XCM_EVENT_BUDGET);
+    expect_event(&l, XCM_EVENT_HIT); // the next round's
+    stop(&l);
+    finish(&l);
+}
+
+static void test_budget_of_a_flooding_owner(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    const uint64_t since = tl_xcm_now_ns(l.model);
+    xcm_code code = XCM_DONE;
+    while (code == XCM_DONE)
+        code = CALL(&l, XCM_REG_XFER, 0, 0, 31);
+    assert_true(code == XCM_OVER_BUDGET || code == XCM_WRONG_STATE);
+    assert_in_range(tl_xcm_now_ns(l.model) - since, 0, BUDGET_NS + SLACK_NS);
+    assert_false(target_of(&l)->is_halted);
+    stop(&l);
+    finish(&l);
+}
+
+static void test_long_command_ends_with_the_budget(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    const uint64_t since = tl_xcm_now_ns(l.model);
+    EXPECT(&l, XCM_OVER_BUDGET, XCM_UARCH_DUMP, 7, 0, 2);
+    assert_in_range(tl_xcm_now_ns(l.model) - since, 2000000, 2000000 + SLACK_NS);
+    assert_false(target_of(&l)->is_halted);
+    expect_event(&l, XCM_EVENT_BUDGET);
+    stop(&l);
+    finish(&l);
+}
+
+static void test_dead_owner_leaves_a_running_target(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    xcm_owner_died(tl_xcm_monitor(l.model));
+    assert_false(target_of(&l)->is_halted);
+    assert_int_equal(xcm_state_of(tl_xcm_monitor(l.model)), XCM_ENDED);
+    finish(&l);
+}
+
+// -- Random packets. No argument leads outside of the monitor, and the target runs on.
+
+static void test_random_packets(void **state) {
+    const uint32_t n = 100 * n_trials();
+    uint8_t packet[512];
+    lab l;
+    (void)state;
+    set_up_with(&l, NULL, 1 << 16);
+    set_rounds(&l, UINT64_C(1) << 40);
+    l.seed = 4711;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t n_args = (uint32_t)random_below(&l, 6);
+        for (uint32_t k = 0; k < n_args; k++) {
+            const uint64_t some[] = {random_below(&l, 4), random_below(&l, 64), symbol(&l, "probe_point"), HEAP + random_below(&l, 8192),
+                                     random_below(&l, UINT64_C(1) << 32) << random_below(&l, 33)};
+            xcm_put_element(packet, k, some[random_below(&l, 5)]);
+        }
+        const uint8_t function = (uint8_t)random_below(&l, XCM_N_FUNCTIONS + 1);
+        const uint16_t op = random_below(&l, 16) ? xcm_op_code(function) : (uint16_t)random_below(&l, 65536);
+        uint32_t n_bytes = xcm_seal(packet, XCM_GET, op, 0, 0, n_args);
+        if (function == XCM_DRV_UNLOAD)
+            continue;
+        if (random_below(&l, 8) == 0) {
+            packet[random_below(&l, n_bytes)] ^= (uint8_t)(1 << random_below(&l, 8));
+            n_bytes -= (uint32_t)random_below(&l, 2) * 4;
+        }
+        l.reply.code = XCM_INTERNAL;
+        tl_xcm_send(l.model, packet, n_bytes, &l.reply);
+        if (l.reply.code == XCM_INTERNAL)
+            fail_msg("packet %u: function %x has no proper reply", i, function);
+        if (l.reply.state == XCM_ENDED && random_below(&l, 2))
+            DO(&l, XCM_ROUND_RESET);
+    }
+    if (xcm_state_of(tl_xcm_monitor(l.model)) == XCM_LISTENING || xcm_state_of(tl_xcm_monitor(l.model)) == XCM_HALTED)
+        stop(&l);
+    assert_false(target_of(&l)->is_halted);
+    assert_int_equal(tl_xcm_n_errors(l.model), 0);
+    tl_xcm_model_free(l.model);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_halts_reads_steps_and_resumes),
         cmocka_unit_test(test_leaves_the_program_as_it_was),
         cmocka_unit_test(test_dump_equals_the_oracle),
+        cmocka_unit_test(test_verdicts_equal_the_oracle),
+        cmocka_unit_test(test_verdicts_with_all_events),
+        cmocka_unit_test(test_each_function_in_each_state),
+        cmocka_unit_test(test_budget_of_a_sleeping_owner),
+        cmocka_unit_test(test_budget_of_a_flooding_owner),
+        cmocka_unit_test(test_long_command_ends_with_the_budget),
+        cmocka_unit_test(test_dead_owner_leaves_a_running_target),
+        cmocka_unit_test(test_random_packets),
     };
     if (argc != 2)
         return 1;
