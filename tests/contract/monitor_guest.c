@@ -31,8 +31,11 @@ static uint64_t symbol(const lab *l, const char *name) {
     return address;
 }
 
-static void set_up_with(lab *l, const char *const *overrides, uint64_t ring_bytes) {
+static void set_up_calling(lab *l, const char *const *overrides, uint64_t ring_bytes, void (*on_hit)(void *ctx, uint64_t address),
+                           void *ctx) {
     const tl_xcm_options options = {
+        .on_hit = on_hit,
+        .ctx = ctx,
         .overrides = overrides,
         .software = {.program = program, .console_in = -1, .console_out = -1, .n_harts = 2},
         .target = TARGET,
@@ -44,6 +47,7 @@ static void set_up_with(lab *l, const char *const *overrides, uint64_t ring_byte
         fail_msg("%s", err.text);
     l->machine = tl_xcm_machine(l->model);
 }
+static void set_up_with(lab *l, const char *const *overrides, uint64_t ring_bytes) { set_up_calling(l, overrides, ring_bytes, NULL, NULL); }
 static void set_up(lab *l) { set_up_with(l, NULL, 0); }
 
 static void set_rounds(const lab *l, uint64_t n) { memcpy(tl_machine_ram(l->machine, symbol(l, "n_rounds")), &n, sizeof n); }
@@ -544,6 +548,190 @@ static void test_random_packets(void **state) {
     tl_xcm_model_free(l.model);
 }
 
+// -- Step mode: one breakpoint, each instruction of EL0, beside a run without a monitor.
+
+enum { MOST_STEPS = 1 << 20 };
+typedef struct path {
+    uint64_t *pcs;
+    uint64_t n;
+} path;
+
+static void note_step(void *ctx, uint64_t address) {
+    path *p = ctx;
+    assert_true(p->n < MOST_STEPS);
+    p->pcs[p->n++] = address;
+}
+
+// Instruction by instruction of all harts.
+static void run_alone(path *p, uint64_t n_rounds) {
+    lab l;
+    set_up(&l);
+    set_rounds(&l, n_rounds);
+    tl_system_report report = {.stop = TL_SYSTEM_LIMIT};
+    const tl_hart *h = target_of(&l);
+    for (uint64_t n = 1; report.stop == TL_SYSTEM_LIMIT; n++) {
+        const tl_system_limits limits = {.until_cycle = UINT64_MAX, .until_instret = n, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+        const uint64_t pc = h->pc, instret = h->instret, priv = h->priv;
+        assert_int_equal(tl_system_run(tl_xcm_system(l.model), &limits, &report, NULL), TL_OK);
+        assert_in_range(h->instret - instret, 0, 1);
+        if (priv == 0 && (h->instret != instret || h->priv != priv))
+            note_step(p, pc);
+    }
+    tl_xcm_model_free(l.model);
+}
+
+static void test_steps_follow_the_program(void **state) {
+    path alone = {.pcs = malloc(MOST_STEPS * sizeof(uint64_t))}, stepped = {.pcs = malloc(MOST_STEPS * sizeof(uint64_t))};
+    static uint64_t args[4000];
+    uint32_t n = 2;
+    lab l;
+    (void)state;
+    const uint64_t n_rounds = n_trials() / 100;
+    run_alone(&alone, n_rounds);
+    set_up_calling(&l, NULL, 0, note_step, &stepped);
+    set_rounds(&l, n_rounds);
+    args[0] = 1; // step mode
+    args[1] = alone.pcs[0];
+    // Every fourth address of the code is left out, so that there are steps without hits.
+    for (uint64_t at = symbol(&l, "jump_to"); at < symbol(&l, "stubs"); at += 4)
+        args[n++] = at;
+    for (uint64_t k = 0; k < 24; k++)
+        args[n++] = symbol(&l, "stubs") + 4096 * k + 4;
+    for (uint64_t i = 0; n < 3999 && i < alone.n; i++)
+        if (i < 1500 || alone.pcs[i] >= symbol(&l, "work"))
+            args[n++] = alone.pcs[i];
+    args[n++] = symbol(&l, "finish_all");
+    assert_true(n > 1000);
+    assert_int_equal(tl_xcm_call(l.model, XCM_LIST_LOAD, args, n, &l.reply), XCM_DONE);
+    DO(&l, XCM_LISTEN_START);
+    int32_t status = -1;
+    for (uint32_t i = 0; i < 4000 && !tl_xcm_wait_end(l.model, RUN_NS / 1000, &status); i++)
+        if (tl_xcm_wait_event(l.model, 1, l.event) && l.event[0] == XCM_EVENT_NO_HALT)
+            DO(&l, XCM_LISTEN_STOP); // EL0 has ended by SVC
+    DO(&l, XCM_STATUS);
+    print_message("%" PRIu64 " steps of %" PRIu64 ", %" PRIu64 " hits\n", l.reply.values[7], alone.n, stepped.n);
+    assert_int_equal(l.reply.values[7], alone.n);
+    uint64_t n_hits = 0;
+    for (uint64_t i = 0; i < alone.n; i++) {
+        bool is_listed = false;
+        for (uint32_t k = 2; k < n && !is_listed; k++)
+            is_listed = args[k] == alone.pcs[i];
+        if (!is_listed)
+            continue;
+        assert_true(n_hits < stepped.n);
+        if (stepped.pcs[n_hits] != alone.pcs[i])
+            fail_msg("hit %" PRIu64 " is %" PRIx64 ", the program is at %" PRIx64, n_hits, stepped.pcs[n_hits], alone.pcs[i]);
+        n_hits += 1;
+    }
+    assert_int_equal(n_hits, stepped.n);
+    assert_int_equal(status, 0);
+    assert_int_equal(tl_xcm_n_errors(l.model), 0);
+    tl_xcm_model_free(l.model);
+    free(alone.pcs);
+    free(stepped.pcs);
+}
+
+// -- A transcript replays with the decisions that it was made with.
+
+enum { MOST_ACCESSES = 1 << 20 };
+typedef struct replay {
+    const tl_xcm_access *from;
+    uint64_t n, at, n_different;
+    bool has_reply, has_event;
+} replay;
+
+static uint64_t time_of(void *ctx) {
+    const replay *r = ctx;
+    return r->at == 0 ? 0 : r->from[r->at - 1].time_ns;
+}
+static uint32_t replay_access(replay *r, xcm_block block, uint32_t offset, bool is_write, uint32_t value) {
+    if (r->at == r->n) {
+        r->n_different += 1;
+        return 0;
+    }
+    const tl_xcm_access *a = &r->from[r->at++];
+    r->n_different += a->block != block || a->offset != offset || a->is_write != is_write || (is_write && a->value != value);
+    return a->value;
+}
+static uint32_t replay_read(void *ctx, xcm_block block, uint32_t offset) { return replay_access(ctx, block, offset, false, 0); }
+static void replay_write(void *ctx, xcm_block block, uint32_t offset, uint32_t value) {
+    (void)replay_access(ctx, block, offset, true, value);
+}
+static void replay_relax(void *ctx) { (void)ctx; }
+static void replay_notify(void *ctx, const uint8_t *packet, uint32_t n_bytes) {
+    replay *r = ctx;
+    xcm_packet header;
+    assert_int_equal(xcm_check_packet(packet, n_bytes, XCM_REPLY, &header), XCM_DONE);
+    if (header.op == XCM_EVENT_OP)
+        r->has_event = true;
+    else
+        r->has_reply = true;
+}
+
+typedef struct deed { // of the owner: a packet, or waiting for an event
+    xcm_function function;
+    bool waits;
+    uint32_t n;
+    uint64_t args[5];
+} deed;
+
+static void test_transcript_replays(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    const uint64_t at = symbol(&l, "probe_point"), tail = symbol(&l, "finish_all"), load = symbol(&l, "load_site");
+    const deed deeds[] = {
+        {XCM_LIST_LOAD, false, 4, {0, 0, at, tail}},
+        {XCM_LISTEN_START, true, 0, {0}},
+        {XCM_REG_XFER, false, 3, {0, 0, 33}},
+        {XCM_CALIBRATE, false, 3, {load, LDR_X1_X0, HEAP}},
+        {XCM_PROBE, false, 4, {XCM_DTLB, HEAP + 4096, load, LDR_X1_X0}},
+        {XCM_MEM_XFER, false, 4, {0, HEAP, 64, 1}},
+        {XCM_UARCH_READ, false, 4, {XCM_TLB, 1, 2, 0}},
+        {XCM_RESUME, true, 0, {0}},
+        {XCM_MEM_XFER, false, 4, {0, 64, 8, 0}},
+        {XCM_UARCH_DUMP, false, 2, {1, 1}},
+        {XCM_LISTEN_STOP, false, 0, {0}},
+    };
+    tl_xcm_access *transcript = calloc(MOST_ACCESSES, sizeof *transcript);
+    tl_xcm_record(l.model, transcript, MOST_ACCESSES);
+    for (uint32_t i = 0; i < TL_COUNT_OF(deeds); i++) {
+        const xcm_code code = tl_xcm_call(l.model, deeds[i].function, deeds[i].args, deeds[i].n, &l.reply);
+        assert_true(code == XCM_DONE || code == XCM_EXCEPTION);
+        if (deeds[i].waits)
+            expect_event(&l, XCM_EVENT_HIT);
+    }
+    const uint64_t n = tl_xcm_n_recorded(l.model);
+    assert_in_range(n, 10000, MOST_ACCESSES);
+    tl_xcm_record(l.model, NULL, 0);
+    finish(&l);
+
+    replay r = {.from = transcript, .n = n};
+    const xcm_host host = {
+        .ctx = &r, .rd32 = replay_read, .wr32 = replay_write, .now_ns = time_of, .relax = replay_relax, .notify = replay_notify};
+    uint64_t list[16];
+    uint32_t hash[32];
+    const xcm_config config = {
+        .host = &host, .mpidr = UINT64_C(0x80000001), .list = list, .list_capacity = 16, .hash = hash, .hash_capacity = 32};
+    xcm *m = calloc(1, xcm_bytes());
+    assert_true(xcm_init(m, &config));
+    for (uint32_t i = 0; i < TL_COUNT_OF(deeds); i++) {
+        uint8_t packet[128];
+        for (uint32_t k = 0; k < deeds[i].n; k++)
+            xcm_put_element(packet, k, deeds[i].args[k]);
+        r.has_reply = r.has_event = false;
+        xcm_submit(m, packet, xcm_seal(packet, XCM_GET, xcm_op_code((uint8_t)deeds[i].function), 0, 0, deeds[i].n), 1, true);
+        while (!r.has_reply && r.n_different == 0)
+            xcm_tick(m);
+        while (deeds[i].waits && !r.has_event && r.n_different == 0)
+            xcm_tick(m);
+        assert_int_equal(r.n_different, 0);
+    }
+    assert_int_equal(r.at, n);
+    free(m);
+    free(transcript);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_halts_reads_steps_and_resumes),
@@ -557,6 +745,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_long_command_ends_with_the_budget),
         cmocka_unit_test(test_dead_owner_leaves_a_running_target),
         cmocka_unit_test(test_random_packets),
+        cmocka_unit_test(test_steps_follow_the_program),
+        cmocka_unit_test(test_transcript_replays),
     };
     if (argc != 2)
         return 1;
