@@ -15,7 +15,7 @@ static const xcm_op ops[XCM_N_FUNCTIONS] = {
     [XCM_LIST_LOAD] = {"LIST_LOAD", I, 3, MANY},
     [XCM_BP_CTL] = {"BP_CTL", I | L | H, 2, 4},
     [XCM_HALT_REQ] = {"HALT_REQ", L, 0, 0},
-    [XCM_RESUME] = {"RESUME", H, 0, 1},
+    [XCM_RESUME] = {"RESUME", H, 0, 2},
     [XCM_EXEC] = {"EXEC", H, 1, 1},
     [XCM_REG_XFER] = {"REG_XFER", H, 3, 3},
     [XCM_MEM_XFER] = {"MEM_XFER", H, 4, MANY},
@@ -134,8 +134,26 @@ static xcm_code halt(xcm *m) {
     return XCM_DONE;
 }
 
+// An exception of the stepped instruction runs, up to the place where it returns to.
+static xcm_code step_one(xcm *m) {
+    uint64_t next = 0;
+    const xcm_code code = xcm_halting_step(m, &next);
+    if (code == XCM_DONE)
+        xcm_answer_with(m, m->dlr);
+    if (code != XCM_EXCEPTION)
+        return code;
+    for (uint32_t i = 0; i < m->n_breakpoints - m->n_context && m->temporary == 0; i++)
+        if (!m->breakpoints[i].is_set) {
+            xcm_write_breakpoint(m, i, next, BCR_USER);
+            m->temporary = i + 1;
+        }
+    XCM_TRY(xcm_restart(m));
+    xcm_enter_state(m, XCM_LISTENING);
+    return XCM_DONE;
+}
+
 static xcm_code resume(xcm *m, const uint64_t *args, uint32_t n) {
-    if (n == 1 && args[0] % 4 != 0)
+    if ((n >= 1 && args[0] % 4 != 0) || (n == 2 && (args[1] != 1 || m->is_step_mode)))
         return XCM_BAD_ARGUMENT;
     if (m->is_at_tail) {
         const uint64_t pc = m->dlr;
@@ -143,8 +161,10 @@ static xcm_code resume(xcm *m, const uint64_t *args, uint32_t n) {
         xcm_tell(m, XCM_EVENT_ENDED, pc, m->hits);
         return XCM_DONE;
     }
-    if (n == 1)
+    if (n >= 1 && args[0] != 0)
         m->dlr = args[0];
+    if (n == 2)
+        return step_one(m);
     XCM_TRY(xcm_go_on(m));
     xcm_enter_state(m, XCM_LISTENING);
     return XCM_DONE;

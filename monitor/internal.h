@@ -67,6 +67,7 @@ struct xcm {
     xcm_breakpoint breakpoints[XCM_BREAKPOINTS];
     bool is_step_mode, is_at_tail;
     uint64_t entry;
+    uint32_t temporary; // index + 1 of a breakpoint that is cleared when it hits
     uint32_t n_list, n_programs, n_program_words;
     uint64_t step_since_ns, step_end; // step_end: the breakpoint behind an exclusive sequence
     bool has_told_no_halt;

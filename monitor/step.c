@@ -35,6 +35,7 @@ void xcm_reset_round(xcm *m) {
         m->config.hash[i] = 0;
     m->n_list = m->n_programs = m->n_program_words = 0;
     m->is_step_mode = m->is_at_tail = m->has_probed = false;
+    m->temporary = 0;
     m->hits = m->steps = m->n_foreign = 0;
     m->ledger = 0;
     m->shadow_programmed = m->shadow_mask = 0;
@@ -298,6 +299,9 @@ void xcm_on_halt(xcm *m) {
         return;
     }
     m->n_foreign_row = 0;
+    if (m->temporary != 0)
+        xcm_clear_breakpoint(m, m->temporary - 1);
+    m->temporary = 0;
     const bool is_again = m->step_end != 0 && m->step_end == m->dlr, is_listed = xcm_list_has(m, m->dlr);
     m->step_end = 0;
     m->steps += m->is_step_mode;
