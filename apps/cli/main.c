@@ -57,6 +57,7 @@ int main(int argc, char **argv, char **environment) {
         case VERB_OPEN_RECORDS: status = cli_open_records(&options); break;
         case VERB_TENANTS: status = cli_tenants(&options); break;
         case VERB_OOB: status = cli_oob(&options); break;
+        case VERB_MONITOR: status = cli_monitor(&options); break;
         case VERB_HELP: status = help(options.topic); break;
         case VERB_VERSION:
             printf("tally %s\n", tl_version());

@@ -494,6 +494,18 @@ static bool finish_oob(cli_parser *p, int argc, char *const *argv, int first) {
     return true;
 }
 
+static bool finish_monitor(cli_parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (first >= argc)
+        return cli_fail(p, "no program; write tally monitor PROGRAM.elf COMMAND..., a bare program for AArch64");
+    o->run.program = argv[first++];
+    if (first >= argc)
+        return cli_fail(p, "no command; write tally monitor %.60s halt regs, or others of tally monitor --help", o->run.program);
+    o->workloads = argv + first;
+    o->n_workloads = (size_t)(argc - first);
+    return true;
+}
+
 static bool find_verb(cli_parser *p, const char *word, cli_verb *ret_verb) {
     static const char *const flags[][2] = {{"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
     const char *names[2 * N_VERBS];
@@ -552,6 +564,7 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
     case VERB_OPEN_RECORDS: return finish_open_records(&p, argc, argv, first);
     case VERB_TENANTS: return finish_tenants(&p, argc, argv, first);
     case VERB_OOB: return finish_oob(&p, argc, argv, first);
+    case VERB_MONITOR: return finish_monitor(&p, argc, argv, first);
     case VERB_HELP: o->topic = first < argc ? argv[first++] : NULL; break;
     case VERB_VERSION:
     case N_VERBS: break;

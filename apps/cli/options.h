@@ -37,6 +37,7 @@ typedef enum cli_verb {
     VERB_OPEN_RECORDS,
     VERB_TENANTS,
     VERB_OOB,
+    VERB_MONITOR,
     VERB_HELP,
     VERB_VERSION,
     N_VERBS
@@ -151,7 +152,7 @@ typedef struct cli_options {
     const char *records, *key;
     const char *tenants; // tenants: the file
     const char *monitor; // tenants: instead of the file's
-    const char *oob;     // tenants, oob: the socket; oob: `workloads` are its commands
+    const char *oob;     // tenants, oob: the socket; oob, monitor: `workloads` are its commands
     bool oob_hold;       // tenants: the chip stands at the end, and the socket answers
 
     const char *topic; // help
@@ -229,6 +230,7 @@ int cli_open_records(const cli_options *options);
 int cli_tenants(const cli_options *options);
 int cli_oob(const cli_options *options);
 int cli_export(const cli_options *options);
+int cli_monitor(const cli_options *options);
 
 enum {
     STATUS_GATE = 1,

@@ -160,6 +160,19 @@ const cli_verb_row cli_verbs[N_VERBS] = {
                 "the latch that are not 0, read=INDEX; config=KEY:VALUE; end, of the session. Latches of VMs and config need --key. A refused "
                 "command ends the verb with status 125.",
         },
+    [VERB_MONITOR] =
+        {
+            .name = "monitor",
+            .usage = "[OPTION...] PROGRAM.elf COMMAND...",
+            .summary = "halt a hart of a running chip, look into it, and let it go on",
+            .description =
+                "PROGRAM.elf is a bare program for AArch64 on two harts. A debugger works on hart 1 through its external debug registers. Commands: "
+                "hit=WHERE runs until that address; halt; go, to the next hit; step, step=N; regs; mem=WHERE:BYTES; l1d, l1i and tlb, valid "
+                "entries of both caches and of the main TLB; calibrate=LOAD:DATA; btb=BRANCH:TARGET, rsb=RETURN:TARGET, itlb=WHERE, "
+                "dtlb=DATA:LOAD and l2=DATA:LOAD, which infer from counters whether the entry is there; status; stop. WHERE is an address or "
+                "SYMBOL+OFFSET. At the end the program is let go and runs to its end. A stop lasts 50 ms of simulated time at most. A refused "
+                "command ends the verb with status 125.",
+        },
     [VERB_HELP] =
         {
             .name = "help",
@@ -194,6 +207,7 @@ enum {
     O = 1u << VERB_OPEN_RECORDS,
     T = 1u << VERB_TENANTS,
     Q = 1u << VERB_OOB,
+    M = 1u << VERB_MONITOR,
     ALL = (1u << N_VERBS) - 1
 };
 
@@ -345,7 +359,7 @@ const cli_option cli_option_rows[] = {
      NULL},
     {T | Q, OPT_KEY, 'k', "key", "FILE", WHAT,
      "The key of the out-of-band operator, 64 hexadecimal digits: latches of VMs and configuration need it.", "@files"},
-    {Q, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line for each command.", NULL},
+    {Q | M, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line for each command.", NULL},
     {T, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line with every signal of every view, schema tally.tenants/1.", NULL},
     {T, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each view.", NULL},
     {T, OPT_FORMAT, 0, "format", "text|md|json|svg", HOW,
@@ -353,8 +367,8 @@ const cli_option cli_option_rows[] = {
      "text md json svg"},
     {T, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write the counts to FILE instead of standard error.", "@files"},
 
-    {R | L | C | U | P | T | A, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
-     "A machine of tally list machines, or a description. Default: rocket, for AArch64 programs a53, of record --pipeline ooo, of suite and compare lowrisc2, of tenants what the file says.",
+    {R | L | C | U | P | T | A | M, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
+     "A machine of tally list machines, or a description. Default: rocket, for AArch64 programs a53, of record --pipeline ooo, of suite and compare lowrisc2, of monitor a53x4, of tenants what the file says.",
      "@machines"},
     {R | L | C | U | P | A, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
     {R | L | C | U | P | A, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,
@@ -362,7 +376,7 @@ const cli_option cli_option_rows[] = {
     {R | L | C | U | P | A, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
     {R | L | C | U | P | A, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
     {R | L | C | U | P | A, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
-    {R | L | C | U | P | T | A, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
+    {R | L | C | U | P | T | A | M, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
      "Override any key of the description: l1d.replacement=fifo. May be repeated. tally list keys names them.", "@keys"},
     {R | U | P | T | A, OPT_ENGINE, 0, "engine", "translate|interp|step", MACHINE,
      "Front-end: translate makes host code (the default where it can), interp interprets decoded code, step executes one instruction at a "

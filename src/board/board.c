@@ -233,6 +233,22 @@ static bool bus_write(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t
     return is_there;
 }
 
+bool tl_board_access(tl_board *board, uint64_t cycle, uint64_t paddr, bool is_write, uint32_t *value) {
+    enum { WORD_BYTES = 4 };
+    tl_device *device = device_at(board, paddr, WORD_BYTES);
+    if (!device)
+        return false;
+    board->now_cycles = cycle;
+    board->requester = 0;
+    uint64_t wide = is_write ? *value : 0;
+    const uint64_t offset = paddr - device->base_paddr;
+    const bool is_there =
+        is_write ? device->type->write(device, offset, WORD_BYTES, wide) : device->type->read(device, offset, WORD_BYTES, &wide);
+    *value = (uint32_t)wide;
+    ask_woken(board);
+    return is_there;
+}
+
 void tl_board_tick(tl_board *board, uint64_t cycle) {
     board->now_cycles = cycle;
     for (uint32_t i = 0; i < board->n_devices; i++)

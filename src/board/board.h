@@ -136,6 +136,8 @@ void tl_board_wake_from(tl_board *board, tl_device *device, tl_hart *h);
 // Makes the devices in the machine's arena and hangs the bus into its memory system.
 TL_MUST_CHECK tl_status tl_board_init(tl_board *board, tl_machine *machine, const tl_system_options *options, tl_error *err);
 void tl_board_done(tl_board *board);
+// tl_system_access.
+bool tl_board_access(tl_board *board, uint64_t cycle, uint64_t paddr, bool is_write, uint32_t *value);
 // Ticks every device that is due at `cycle`, sets board->next_event and writes the guest's output
 // to console_out.
 void tl_board_tick(tl_board *board, uint64_t cycle);

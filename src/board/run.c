@@ -73,7 +73,8 @@ static void end_stuck(tl_system *system) {
 // Every hart waits. false: the loop ends.
 static bool pass_time(tl_system *system) {
     uint64_t next = system->board.next_event;
-    if (next == UINT64_MAX) {
+    const bool may_wait = system->options.has_debugger && system->limits.until_cycle != UINT64_MAX;
+    if (next == UINT64_MAX && !may_wait) {
         end_stuck(system);
         return false;
     }
@@ -211,6 +212,13 @@ static bool reports_space(tl_system *system) {
 }
 
 uint64_t tl_system_space(const tl_system *system, uint32_t hart) { return system->machine->harts[hart]->context; }
+
+bool tl_system_access(tl_system *system, uint64_t cycle, uint64_t paddr, bool is_write, uint32_t *value) {
+    const bool is_there = tl_board_access(&system->board, cycle, paddr, is_write, value);
+    // Harts may have come to life, or to a stand.
+    system->board.has_woken = true;
+    return is_there;
+}
 
 uint64_t tl_system_halt(tl_system *system) {
     const uint64_t cycle = tl_machine_now_cycles(system->machine);

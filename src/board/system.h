@@ -44,6 +44,9 @@ typedef struct tl_system_options { // strings are borrowed until the system is f
     // RISC-V have ASIDs then, which tell spaces apart.
     bool reports_spaces;
     const tl_read_window *window; // of the board, beside its devices; NULL: none
+    // A debugger outside of the harts is connected (tl_system_access). Harts that wait, or are
+    // halted, let time pass up to the limit of the run.
+    bool has_debugger;
     void (*warn)(void *ctx, const char *sentence);
     bool (*wants_stop)(void *ctx);
     void *ctx;
@@ -86,6 +89,9 @@ uint64_t tl_system_halt(tl_system *system);
 void tl_system_resume(tl_system *system, uint64_t cycle);
 // Names the hart's address space. RISC-V: satp.
 uint64_t tl_system_space(const tl_system *system, uint32_t hart);
+// A debugger's access of 32 bits to a device, in this cycle. No hart takes part. false: an error
+// response.
+bool tl_system_access(tl_system *system, uint64_t cycle, uint64_t paddr, bool is_write, uint32_t *value);
 bool tl_system_has_written(const tl_system *system);    // to console_out
 uint64_t tl_system_now_cycles(const tl_system *system); // the furthest hart's
 // The function of program, kernel or firmware that holds an address; NULL: none that is known.

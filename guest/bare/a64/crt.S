@@ -83,6 +83,7 @@ start_second:
 
     .text
     .balign 2048
+    .global vectors_el1, vectors_el3
 vectors_el1:
     vectors 1
     .balign 2048

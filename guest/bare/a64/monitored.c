@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * A program at EL0 of hart 1 under translation, for the cross-core monitor: rounds of work with a
+ * probe point between them. Each round leaves branch target buffer, return stack, TLBs and caches in
+ * a random state. Hart 0 waits for the result and compares it with its own. Without a monitor it
+ * runs the same. */
+#include "a64.h"
+
+#define TABLES (RAM_BASE + 0x400000)
+#define HEAP (RAM_BASE + 0x2000000) /* 16 MiB of blocks */
+#define HEAP_BYTES UINT64_C(0x1000000)
+enum { TABLE = 3, PAGE = 3, BLOCK = 1, AF = 1 << 10, USER = 1 << 6, RO = 1 << 7, ISH = 3 << 8, NG = 1 << 11 };
+enum { M = 1, C = 1 << 2, I = 1 << 12, SCTLR = 0x30d00980 };
+static const u64 PXN = UINT64_C(1) << 53, UXN = UINT64_C(1) << 54;
+enum { N_VALUES = 48, N_STUBS = 24, N_PAGES = 64, N_TARGETS = 4 };
+extern char _data[], _end[];
+void start_second(void (*code)(void));
+
+/* Set by a test before the start. */
+volatile u64 n_rounds = 3;
+volatile u64 total, is_done;
+volatile outcome last;
+
+/* -- What EL0 runs. */
+u64 work(u64 seed);
+void probe_point(u64 round);
+void user_main(u64 rounds, u64 seed);
+void jump_to(u32 index);
+extern u32 jump_site[], jump_targets[], probe_return[], load_site[], stubs[];
+
+static u64 next_random(u64 *seed) {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+/* An insertion sort and a sum that depends on the order. */
+__attribute__((noinline)) u64 work(u64 seed) {
+    u64 values[N_VALUES], sum = 0;
+    for (u32 i = 0; i < N_VALUES; i++)
+        values[i] = next_random(&seed) % 1000;
+    for (u32 i = 1; i < N_VALUES; i++)
+        for (u32 k = i; k > 0 && values[k - 1] > values[k]; k--) {
+            const u64 moved = values[k];
+            values[k] = values[k - 1];
+            values[k - 1] = moved;
+        }
+    for (u32 i = 0; i < N_VALUES; i++)
+        sum = sum * 31 + values[i];
+    return sum;
+}
+
+/* An indirect branch with four targets; a load; 24 pages of code; the probe point. */
+__asm__("    .text\n"
+        "    .balign 64\n"
+        "jump_to: adr x1, jump_targets\n"
+        "    add x1, x1, x0, lsl #3\n"
+        "jump_site: br x1\n"
+        "jump_targets: ret\n nop\n ret\n nop\n ret\n nop\n ret\n nop\n"
+        "    .balign 64\n"
+        "    .global load_from\n"
+        "load_from:\n"
+        "load_site: ldr x1, [x0]\n"
+        "    ret\n"
+        "    .balign 64\n"
+        "probe_point: mov x1, x0\n"
+        "probe_return: ret\n"
+        "    .balign 4096\n"
+        "stubs:\n"
+        "    .rept 24\n"
+        "    nop\n ret\n"
+        "    .balign 4096\n"
+        "    .endr\n");
+void load_from(u64 address);
+
+static void scatter(u64 *seed) {
+    jump_to((u32)(next_random(seed) % N_TARGETS));
+    for (u32 n = next_random(seed) % 16; n > 0; n--)
+        ((void (*)(void))((char *)stubs + 4096 * (next_random(seed) % N_STUBS)))();
+    for (u32 n = next_random(seed) % 24; n > 0; n--)
+        load_from(HEAP + 4096 * (next_random(seed) % N_PAGES));
+    const u64 line = HEAP + 0x400000 + (next_random(seed) % (HEAP_BYTES / 2)) / 64 * 64;
+    if (next_random(seed) % 2)
+        for (u32 i = 0; i < 24; i++) /* lines of one set push each other out */
+            load_from(line + i * 0x2000 % 0x400000);
+}
+
+__attribute__((noinline)) void user_main(u64 rounds, u64 seed) {
+    u64 sum = 0;
+    for (u64 round = 0; round < rounds; round++) {
+        scatter(&seed);
+        probe_point(round);
+        sum = sum * 7 + work(round + 1);
+    }
+    register u64 x0 __asm__("x0") = sum;
+    __asm__ volatile("svc #1" ::"r"(x0));
+    __builtin_unreachable();
+}
+
+/* -- The space of EL0: the program where it is, and the heap. */
+static u64 *new_table(u64 *next) {
+    u64 *table = (u64 *)*next;
+    *next += 4096;
+    for (u32 i = 0; i < 512; i++)
+        table[i] = 0;
+    return table;
+}
+static u64 *entry_of(u64 *root, u64 vaddr, u32 level, u64 *next) {
+    u64 *table = root;
+    for (u32 at = 0;; at++) {
+        u64 *entry = &table[vaddr >> (39 - 9 * at) & 511];
+        if (at == level)
+            return entry;
+        if (*entry == 0)
+            *entry = (u64)new_table(next) | TABLE;
+        table = (u64 *)(*entry & UINT64_C(0xfffffffff000));
+    }
+}
+static u64 make_space(void) {
+    u64 next = TABLES, *root = new_table(&next);
+    for (u64 at = RAM_BASE; at < RAM_BASE + 0x200000; at += 0x1000)
+        *entry_of(root, at, 3, &next) = at | AF | ISH | PAGE | USER | NG | (at < (u64)_data ? RO : UXN | PXN);
+    for (u64 at = HEAP; at < HEAP + 0x100000; at += 0x1000)
+        *entry_of(root, at, 3, &next) = at | AF | ISH | PAGE | USER | UXN | PXN | NG;
+    for (u64 at = HEAP + 0x200000; at < HEAP + HEAP_BYTES; at += 0x200000)
+        *entry_of(root, at, 2, &next) = at | AF | ISH | BLOCK | USER | UXN | PXN | NG;
+    return (u64)root;
+}
+
+static u64 space;
+static void second(void) {
+    msr(scr_el3, 0x431);
+    msr(cptr_el3, 0);
+    msr(mdcr_el3, 0);
+    msr(cpacr_el1, 3 << 20);
+    extern char vectors_el3[], vectors_el1[];
+    msr(vbar_el3, vectors_el3);
+    msr(vbar_el1, vectors_el1);
+    msr(mair_el1, 0xff);
+    msr(ttbr0_el1, space);
+    msr(tcr_el1, 16 | UINT64_C(2) << 32 | 1 << 23 | 3 << 12 | 1 << 10 | 1 << 8);
+    dsb();
+    tlbi_all();
+    msr(sctlr_el1, SCTLR | M | C | I);
+    msr(sp_el0, RAM_BASE + 0x180000);
+    const outcome o = run(0x3c0 & ~0x3c0, (const void *)user_main, n_rounds, 88172645463325252);
+    total = o.x[0];
+    last.esr = o.esr;
+    dsb();
+    is_done = 1;
+    for (;;)
+        __asm__ volatile("wfi");
+}
+
+static u64 expected_total(void) {
+    u64 sum = 0;
+    for (u64 round = 0; round < n_rounds; round++)
+        sum = sum * 7 + work(round + 1);
+    return sum;
+}
+
+int main(void);
+int main(void) {
+    space = make_space();
+    dsb();
+    start_second(second);
+    while (!is_done)
+        for (volatile u32 i = 0; i < 100; i++)
+            ;
+    CHECK(last.esr, 0x56000001);
+    CHECK(total, expected_total());
+    show("total", total);
+    return 0;
+}

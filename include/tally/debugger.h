@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// The cross-core monitor on a simulated board: a debugger halts one hart through its debug
+// registers, reads its registers, memory, caches and TLB, probes its predictors, and lets it go on.
+// docs/monitor.md explains functions, states and codes.
+//
+//   tl_debugger_options_init(&options); options.program = "bare.elf";
+//   tl_debugger_new(&options, &monitor, &err);
+//   tl_debugger_call(monitor, TL_DEBUGGER_LISTEN_START, NULL, 0, &reply);
+//   tl_debugger_wait(monitor, 1000000000, &event);
+//   tl_debugger_free(monitor);
+#ifndef TALLY_DEBUGGER_H
+#define TALLY_DEBUGGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tally/error.h>
+
+TL_BEGIN_DECLS
+
+typedef struct tl_debugger tl_debugger;
+
+typedef struct tl_debugger_options {
+    uint32_t size;
+    const char *machine;                         // name or file; NULL: a53x4
+    const char *const *overrides;                // "key=value", ended by NULL; NULL: none
+    const char *program;                         // bare ELF; NULL: the kernel
+    const char *bios, *kernel, *initrd, *append; // may be NULL
+    uint32_t n_harts;                            // on the board; 0: all
+    uint32_t target;                             // hart
+    uint64_t budget_ns;                          // of one stop; 0: 50 ms
+    // host descriptor of the console's output; -1: none
+    int console_fd;
+    bool may_halt_kernel; // else halts above EL0 are left alone
+} tl_debugger_options;
+
+// Functions of the monitor, with arguments and results as docs/monitor.md has them.
+typedef enum tl_debugger_function {
+    TL_DEBUGGER_DRV_UNLOAD = 0x01,
+    TL_DEBUGGER_LISTEN_START = 0x02,
+    TL_DEBUGGER_LISTEN_STOP = 0x03,
+    TL_DEBUGGER_ROUND_RESET = 0x04,
+    TL_DEBUGGER_LIST_LOAD = 0x05,
+    TL_DEBUGGER_BP_CTL = 0x06,
+    TL_DEBUGGER_HALT_REQ = 0x07,
+    TL_DEBUGGER_RESUME = 0x08,
+    TL_DEBUGGER_EXEC = 0x09,
+    TL_DEBUGGER_REG_XFER = 0x0a,
+    TL_DEBUGGER_MEM_XFER = 0x0b,
+    TL_DEBUGGER_UARCH_READ = 0x0c,
+    TL_DEBUGGER_PMU_CTL = 0x0d,
+    TL_DEBUGGER_PMU_READ = 0x0e,
+    TL_DEBUGGER_CACHE_FLUSH = 0x0f,
+    TL_DEBUGGER_PROBE = 0x10,
+    TL_DEBUGGER_STATUS = 0x11,
+    TL_DEBUGGER_PROGRAM_LOAD = 0x12,
+    TL_DEBUGGER_UARCH_DUMP = 0x13,
+    TL_DEBUGGER_CALIBRATE = 0x14,
+} tl_debugger_function;
+
+enum { TL_DEBUGGER_DONE = 0x30, TL_DEBUGGER_UNKNOWN_VERDICT = 0x35, TL_DEBUGGER_VALUES = 4092 };
+
+typedef struct tl_debugger_reply {
+    uint32_t size;
+    uint8_t code, state; // tl_debugger_code_text, tl_debugger_state_name
+    uint32_t n_values;
+    uint64_t values[TL_DEBUGGER_VALUES];
+} tl_debugger_reply;
+
+typedef struct tl_debugger_event {
+    uint32_t size;
+    // 1 hit, 2 other halt, 3 budget, 4 lost, 5 end of the round, 6 no halt, 7 left alone.
+    uint64_t kind;
+    uint64_t pc, detail;
+} tl_debugger_event;
+
+// A finding of a direct read, decoded.
+typedef struct tl_debugger_entry {
+    uint32_t size;
+    enum { TL_DEBUGGER_L1D, TL_DEBUGGER_L1I, TL_DEBUGGER_TLB, TL_DEBUGGER_WALK } kind;
+    uint32_t way, index;
+    char state; // M O E S; V of instructions and translations; I: nothing is there
+    uint64_t vaddr, paddr, bytes;
+    uint32_t asid;
+    bool is_global;
+} tl_debugger_entry;
+
+TL_API void tl_debugger_options_init(tl_debugger_options *ret_options);
+TL_MUST_CHECK TL_API tl_status tl_debugger_new(const tl_debugger_options *options, tl_debugger **ret_monitor, tl_error *err);
+TL_API void tl_debugger_free(tl_debugger *monitor); // NULL is fine
+// Runs a function and waits for its reply. Harts advance meanwhile. A refusal is a reply.
+TL_API void tl_debugger_call(tl_debugger *monitor, tl_debugger_function function, const uint64_t *args, uint32_t n,
+                             tl_debugger_reply *ret_reply);
+// Waits for an event, at most for this simulated time. false: none has come.
+TL_API bool tl_debugger_wait(tl_debugger *monitor, uint64_t limit_ns, tl_debugger_event *ret_event);
+// Waits for the end of the software. true: *ret_status is its status.
+TL_API bool tl_debugger_finish(tl_debugger *monitor, uint64_t limit_ns, int32_t *ret_status);
+// Decodes the next entry of TL_DEBUGGER_UARCH_DUMP. false: there is no more.
+TL_API bool tl_debugger_next_entry(tl_debugger *monitor, tl_debugger_entry *ret_entry);
+// The address of a function or datum of program, kernel or firmware.
+TL_MUST_CHECK TL_API tl_status tl_debugger_symbol(const tl_debugger *monitor, const char *name, uint64_t *ret_address, tl_error *err);
+// The function that holds an address; NULL: none that is known.
+TL_API const char *tl_debugger_symbol_at(const tl_debugger *monitor, uint64_t address, uint64_t *ret_within);
+TL_API void tl_debugger_disassemble(uint32_t word, uint64_t pc, char *buffer, size_t size);
+TL_API uint64_t tl_debugger_now_ns(const tl_debugger *monitor);
+TL_API uint64_t tl_debugger_n_accesses(const tl_debugger *monitor); // of registers
+TL_API const char *tl_debugger_code_text(uint8_t code);             // one sentence
+TL_API const char *tl_debugger_state_name(uint8_t state);
+
+TL_END_DECLS
+
+#endif

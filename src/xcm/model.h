@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// The model host of the cross-core monitor: the source of monitor/ over a board whose harts are
+// simulated. An access of a register takes its time of the bus, and the harts run that long. No
+// hart takes part in it, so that a debugger core costs the machine nothing but time.
+#ifndef TL_XCM_MODEL_H
+#define TL_XCM_MODEL_H
+
+#include "base/status.h"
+#include "board/system.h"
+#include "monitor/xcm.h"
+
+enum { TL_XCM_ACCESS_NS = 150 }; // of one access on the bus, unless options say otherwise
+
+// One access, or one packet, in order. A transcript of them is all that a replay needs.
+typedef struct tl_xcm_access {
+    uint64_t time_ns;
+    uint32_t value;
+    uint16_t offset;
+    uint8_t block, is_write;
+} tl_xcm_access;
+
+typedef struct tl_xcm_options {
+    const char *machine;          // name or file; NULL: a53x4
+    const char *const *overrides; // keys of the machine; NULL: none
+    tl_system_options software;   // program, or kernel and firmware; console
+    uint32_t target;              // hart
+    uint64_t budget_ns;           // 0: the monitor's own
+    uint32_t access_ns;           // 0: TL_XCM_ACCESS_NS
+    uint64_t ring_bytes;          // 0: none
+    uint32_t list_capacity;       // 0: 4096
+    bool may_halt_kernel;
+    // Called at each hit instead of an event; the target goes on afterwards. NULL: events.
+    void (*on_hit)(void *ctx, uint64_t address);
+    void *ctx;
+} tl_xcm_options;
+
+typedef struct tl_xcm_reply {
+    xcm_code code;
+    xcm_state state;
+    uint32_t n_values;
+    uint64_t values[XCM_ELEMENTS];
+} tl_xcm_reply;
+
+typedef struct tl_xcm_model tl_xcm_model;
+TL_MUST_CHECK tl_status tl_xcm_model_new(const tl_xcm_options *options, tl_xcm_model **ret_model, tl_error *err);
+void tl_xcm_model_free(tl_xcm_model *model); // NULL is fine
+
+// Sends a packet and ticks until its reply has come.
+void tl_xcm_send(tl_xcm_model *model, const uint8_t *packet, uint32_t n_bytes, tl_xcm_reply *ret_reply);
+// The same for a function with its arguments.
+xcm_code tl_xcm_call(tl_xcm_model *model, xcm_function function, const uint64_t *args, uint32_t n, tl_xcm_reply *ret_reply);
+// One tick, or time alone if nobody listens. The harts advance.
+void tl_xcm_tick(tl_xcm_model *model);
+// Ticks until an event has come, at most for this time. false: none has. *ret: event, pc, detail.
+bool tl_xcm_wait_event(tl_xcm_model *model, uint64_t limit_ns, uint64_t ret[3]);
+// Ticks until the software has ended or the time is over. true: *ret_status is its status.
+bool tl_xcm_wait_end(tl_xcm_model *model, uint64_t limit_ns, int32_t *ret_status);
+// Time of the harts without any tick: the monitor's thread sleeps.
+void tl_xcm_sleep(tl_xcm_model *model, uint64_t ns);
+
+xcm *tl_xcm_monitor(tl_xcm_model *model);
+tl_machine *tl_xcm_machine(const tl_xcm_model *model);
+tl_system *tl_xcm_system(const tl_xcm_model *model);
+uint8_t *tl_xcm_ring(const tl_xcm_model *model); // NULL: none
+uint64_t tl_xcm_now_ns(const tl_xcm_model *model);
+uint64_t tl_xcm_n_accesses(const tl_xcm_model *model);
+// Accesses that the bus refused. On hardware the first one would have ended the debugger core.
+uint64_t tl_xcm_n_errors(const tl_xcm_model *model);
+// Accesses from now on go there; NULL: nowhere. The caller has `capacity` places; more are counted.
+void tl_xcm_record(tl_xcm_model *model, tl_xcm_access *to, uint64_t capacity);
+uint64_t tl_xcm_n_recorded(const tl_xcm_model *model);
+
+#endif

@@ -1,0 +1,755 @@
+// SPDX-License-Identifier: MIT
+// The cross-core monitor on hart 1 of a simulated Cortex-A53, which runs a program at EL0:
+// guest/bare/a64/monitored.c. Its findings stand beside the oracle, and the program ends with the
+// right result whatever was done to it.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/testing.h"
+#include "isa/a64/hart.h"
+#include "machine/oracle.h"
+#include "xcm/model.h"
+
+enum { TARGET = 1, HIT_NS = 200000000 };
+static const char *program;
+static const uint64_t RUN_NS = UINT64_C(20000000000);
+
+typedef struct lab {
+    tl_xcm_model *model;
+    uint64_t seed;
+    tl_machine *machine;
+    tl_xcm_reply reply;
+    uint64_t event[3];
+} lab;
+
+static uint64_t symbol(const lab *l, const char *name) {
+    uint64_t address = 0;
+    assert_int_equal(tl_system_symbol(tl_xcm_system(l->model), name, false, &address, NULL), TL_OK);
+    return address;
+}
+
+static void set_up_calling(lab *l, const char *const *overrides, uint64_t ring_bytes, void (*on_hit)(void *ctx, uint64_t address),
+                           void *ctx) {
+    const tl_xcm_options options = {
+        .on_hit = on_hit,
+        .ctx = ctx,
+        .overrides = overrides,
+        .software = {.program = program, .console_in = -1, .console_out = -1, .n_harts = 2},
+        .target = TARGET,
+        .ring_bytes = ring_bytes,
+    };
+    tl_error err = {0};
+    memset(l, 0, sizeof *l);
+    if (tl_xcm_model_new(&options, &l->model, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    l->machine = tl_xcm_machine(l->model);
+}
+static void set_up_with(lab *l, const char *const *overrides, uint64_t ring_bytes) { set_up_calling(l, overrides, ring_bytes, NULL, NULL); }
+static void set_up(lab *l) { set_up_with(l, NULL, 0); }
+
+static void set_rounds(const lab *l, uint64_t n) { memcpy(tl_machine_ram(l->machine, symbol(l, "n_rounds")), &n, sizeof n); }
+
+#define CALL(l, function, ...)                                                                       \
+    ({                                                                                               \
+        const uint64_t args_[] = {__VA_ARGS__};                                                      \
+        (void)tl_xcm_call((l)->model, function, args_, sizeof args_ / sizeof args_[0], &(l)->reply); \
+        (l)->reply.code;                                                                             \
+    })
+#define EXPECT(l, want, function, ...) assert_int_equal(CALL(l, function, __VA_ARGS__), want)
+#define DO(l, function, ...) EXPECT(l, XCM_DONE, function, __VA_ARGS__)
+
+static void expect_event(lab *l, xcm_event event) {
+    if (!tl_xcm_wait_event(l->model, HIT_NS, l->event))
+        fail_msg("no event");
+    assert_int_equal(l->event[0], event);
+}
+
+static tl_hart *target_of(const lab *l) { return l->machine->harts[TARGET]; }
+static uint64_t x_of(const lab *l, uint32_t n) { return tl_a64(target_of(l))->x[n]; }
+
+// The program finishes, and finds its own sums right. No access of the monitor was an error.
+static void finish(lab *l) {
+    int32_t status = -1;
+    assert_true(tl_xcm_wait_end(l->model, RUN_NS, &status));
+    assert_int_equal(status, 0);
+    assert_int_equal(tl_xcm_n_errors(l->model), 0);
+    tl_xcm_model_free(l->model);
+}
+
+static void start_at(lab *l, uint64_t address) {
+    // The last address of a list ends the round; EL0 never comes there.
+    DO(l, XCM_LIST_LOAD, 0, 0, address, symbol(l, "finish_all"));
+    DO(l, XCM_LISTEN_START);
+    expect_event(l, XCM_EVENT_HIT);
+    assert_int_equal(l->event[1], address);
+    assert_true(target_of(l)->is_halted);
+}
+static void stop(lab *l) {
+    DO(l, XCM_LISTEN_STOP);
+    assert_int_equal(l->reply.state, XCM_ENDED);
+    assert_false(target_of(l)->is_halted);
+}
+
+static void test_halts_reads_steps_and_resumes(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    const uint64_t probe_point = symbol(&l, "probe_point"), probe_return = symbol(&l, "probe_return");
+    start_at(&l, probe_point);
+    DO(&l, XCM_REG_XFER, 0, 0, 33);
+    assert_int_equal(l.reply.n_values, 33);
+    assert_int_equal(l.reply.values[0], 0); // the round
+    for (uint32_t n = 2; n < 31; n++)
+        assert_int_equal(l.reply.values[n], x_of(&l, n));
+    assert_int_equal(l.reply.values[32], probe_point);
+    // A register is written, and an instruction of the program reads it.
+    DO(&l, XCM_REG_XFER, 1, 0, 77);
+    DO(&l, XCM_BP_CTL, 1, 0, probe_return, 0);
+    DO(&l, XCM_RESUME);
+    expect_event(&l, XCM_EVENT_HIT);
+    assert_int_equal(l.event[1], probe_return);
+    DO(&l, XCM_REG_XFER, 0, 1, 1);
+    assert_int_equal(l.reply.values[0], 77);
+    DO(&l, XCM_BP_CTL, 0, 0);
+    // Memory, slow and fast, beside the machine's own.
+    const uint64_t code = symbol(&l, "work");
+    for (uint32_t fast = 0; fast < 2; fast++) {
+        DO(&l, XCM_MEM_XFER, 0, code, 64, fast);
+        assert_int_equal(l.reply.n_values, 8);
+        assert_memory_equal(l.reply.values, tl_machine_ram(l.machine, code), 64);
+    }
+    const uint64_t heap = UINT64_C(0x82000000);
+    DO(&l, XCM_MEM_XFER, 1, heap + 4, 12, 1, UINT64_C(0x1122334455667788), UINT64_C(0x99aabbcc));
+    DO(&l, XCM_MEM_XFER, 1, heap + 17, 3, 0, UINT64_C(0xaabbcc));
+    DO(&l, XCM_MEM_XFER, 0, heap, 24, 0);
+    assert_memory_equal(l.reply.values, tl_machine_ram(l.machine, heap), 24);
+    assert_int_equal(l.reply.values[0] >> 32, 0x55667788);
+    assert_int_equal(l.reply.values[1], UINT64_C(0x99aabbcc11223344));
+    assert_int_equal(l.reply.values[2], UINT64_C(0xaabbcc00));
+    EXPECT(&l, XCM_EXCEPTION, XCM_MEM_XFER, 0, UINT64_C(0x10000000000), 8, 0);
+    EXPECT(&l, XCM_EXCEPTION, XCM_MEM_XFER, 0, UINT64_C(0x10000000000), 8, 1);
+    EXPECT(&l, XCM_EXCEPTION, XCM_MEM_XFER, 1, UINT64_C(0x10000000000), 8, 1, 5);
+    EXPECT(&l, XCM_EXCEPTION, XCM_MEM_XFER, 1, code, 8, 0, 5);
+    DO(&l, XCM_RESUME);
+    expect_event(&l, XCM_EVENT_HIT);
+    assert_int_equal(l.event[1], probe_point);
+    DO(&l, XCM_REG_XFER, 0, 0, 1);
+    assert_int_equal(l.reply.values[0], 1);
+    stop(&l);
+    finish(&l);
+}
+
+static void test_leaves_the_program_as_it_was(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    uint64_t x[31];
+    memcpy(x, tl_a64(target_of(&l))->x, sizeof x);
+    DO(&l, XCM_REG_XFER, 0, 0, 2);
+    x[0] = l.reply.values[0];
+    x[1] = l.reply.values[1];
+    DO(&l, XCM_UARCH_READ, XCM_TLB, 0, 0, 0);
+    DO(&l, XCM_REG_XFER, 0, 0x10000 | 3 << 14 | 0 << 11 | 4 << 7 | 0 << 3 | 1, 1); // ELR_EL1
+    EXPECT(&l, XCM_EXCEPTION, XCM_MEM_XFER, 0, 8, 8, 0);
+    DO(&l, XCM_EXEC, 0xd503201f);
+    EXPECT(&l, XCM_BAD_ARGUMENT, XCM_EXEC, 0xd5087640); // DC ISW
+    EXPECT(&l, XCM_BAD_ARGUMENT, XCM_EXEC, 0x14000000);
+    DO(&l, XCM_BP_CTL, 1, 0, x[30], 0);
+    DO(&l, XCM_RESUME);
+    expect_event(&l, XCM_EVENT_HIT);
+    DO(&l, XCM_REG_XFER, 0, 0, 33);
+    x[1] = x[0]; // the probe point's instruction
+    for (uint32_t n = 0; n < 31; n++)
+        assert_int_equal(l.reply.values[n], x[n]);
+    assert_int_equal(l.reply.values[32], x[30]);
+    stop(&l);
+    finish(&l);
+}
+
+// -- Direct reads beside the oracle.
+
+static const xcm_geometry A53 = {128, 4, 256, 2, 64};
+
+static void read_ram(lab *l, xcm_ram ram, uint32_t way, uint32_t index, uint32_t offset, uint32_t dr[4]) {
+    DO(l, XCM_UARCH_READ, ram, way, index, offset);
+    for (uint32_t k = 0; k < 4; k++)
+        dr[k] = (uint32_t)l->reply.values[k];
+}
+
+// Records of a dump as the oracle sees the same places.
+static void check_record(const lab *l, const xcm_record *r, const uint64_t *words, uint32_t n_seen[12]) {
+    const uint32_t way = (uint32_t)(words[0] >> 32), index = (uint32_t)words[0];
+    const uint32_t dr[4] = {(uint32_t)words[1], (uint32_t)(words[1] >> 32), r->type == XCM_RECORD_TLB ? (uint32_t)words[2] : 0,
+                            r->type == XCM_RECORD_TLB ? (uint32_t)(words[2] >> 32) : 0};
+    tl_line_view line;
+    n_seen[r->type] += 1;
+    if (r->type == XCM_RECORD_L1D_TAG) {
+        assert_true(tl_oracle_l1_line(l->machine, TARGET, false, index * 4 + way, &line));
+        const xcm_line found = xcm_decode_l1d_tag(&A53, index, dr);
+        assert_int_equal(found.state, line.state);
+        if (line.state != 'I')
+            assert_int_equal(found.paddr, line.paddr);
+    } else if (r->type == XCM_RECORD_L1I_TAG) {
+        assert_true(tl_oracle_l1_line(l->machine, TARGET, true, index * 2 + way, &line));
+        const xcm_line found = xcm_decode_l1i_tag(&A53, index, dr);
+        assert_int_equal(found.state != 'I', line.state != 'I');
+        if (line.state != 'I')
+            assert_int_equal(found.paddr, line.paddr);
+    } else if (r->type == XCM_RECORD_L1D_DATA) {
+        assert_true(tl_oracle_l1_line(l->machine, TARGET, false, index * 4 + way, &line));
+        assert_memory_equal(words + 1, tl_machine_ram(l->machine, line.paddr), 64);
+    } else if (r->type == XCM_RECORD_L1I_DATA) {
+        assert_true(tl_oracle_l1_line(l->machine, TARGET, true, index * 2 + way, &line));
+        for (uint32_t i = 0; i < 16; i++) {
+            const uint32_t halves[4] = {(uint32_t)words[1 + i], (uint32_t)(words[1 + i] >> 32), 0, 0};
+            uint32_t word = 0;
+            assert_true(xcm_decode_l1i_word(halves, &word));
+            assert_memory_equal(&word, tl_machine_ram(l->machine, line.paddr + 4 * i), 4);
+        }
+    } else if (r->type == XCM_RECORD_TLB) {
+        const xcm_tlb_entry e = xcm_decode_tlb(index, dr);
+        tl_page page;
+        tl_walk_table table;
+        if (index < 128) {
+            assert_true(tl_oracle_page(l->machine, TARGET, TL_TLB_SECOND, index * 4 + way, &page));
+            assert_int_equal(e.is_valid, page.flags != 0);
+            if (e.is_valid) {
+                assert_int_equal(e.vaddr, page.vaddr);
+                assert_int_equal(e.paddr, page.paddr);
+                assert_int_equal(e.asid, page.asid);
+            }
+        } else if (index < 144) {
+            assert_true(tl_oracle_table(l->machine, TARGET, (index - 128) * 4 + way, &table));
+            assert_int_equal(e.is_valid, table.span_log2 != 0);
+            if (e.is_valid) {
+                assert_int_equal(e.paddr, table.paddr);
+                assert_int_equal(e.bytes, UINT64_C(1) << table.span_log2);
+                assert_int_equal(e.vaddr, table.vaddr);
+            }
+        } else {
+            assert_false(e.is_valid);
+        }
+    }
+}
+
+static void test_dump_equals_the_oracle(void **state) {
+    lab l;
+    (void)state;
+    set_up_with(&l, NULL, 1 << 20);
+    set_rounds(&l, 8);
+    start_at(&l, symbol(&l, "probe_point"));
+    for (uint32_t round = 0; round < 6; round++) {
+        uint32_t n_seen[12] = {0};
+        uint64_t words[32];
+        xcm_record r;
+        const uint64_t accesses = tl_xcm_n_accesses(l.model);
+        DO(&l, XCM_UARCH_DUMP, 7, 0, 200);
+        // 18, 13, 18, 28 accesses for each, and what the command takes around them.
+        assert_true(tl_xcm_n_accesses(l.model) - accesses <= 254976 + 100);
+        while (xcm_ring_take(tl_xcm_ring(l.model), &r, (uint8_t *)words, sizeof words))
+            check_record(&l, &r, words, n_seen);
+        assert_int_equal(n_seen[XCM_RECORD_L1D_TAG], 512);
+        assert_int_equal(n_seen[XCM_RECORD_L1I_TAG], 512);
+        assert_int_equal(n_seen[XCM_RECORD_TLB], 640);
+        assert_true(n_seen[XCM_RECORD_L1D_DATA] > 8 && n_seen[XCM_RECORD_L1I_DATA] > 8);
+        DO(&l, XCM_RESUME);
+        expect_event(&l, XCM_EVENT_HIT);
+    }
+    uint32_t dr[4];
+    read_ram(&l, XCM_L1D_TAG, 3, 127, 0, dr);
+    EXPECT(&l, XCM_BAD_ARGUMENT, XCM_UARCH_READ, XCM_L1D_TAG, 4, 0, 0);
+    EXPECT(&l, XCM_BAD_ARGUMENT, XCM_UARCH_READ, XCM_L1I_TAG, 0, 256, 0);
+    EXPECT(&l, XCM_BAD_ARGUMENT, XCM_UARCH_READ, XCM_L1D_DATA, 0, 0, 4);
+    stop(&l);
+    finish(&l);
+}
+
+// -- Inference beside the oracle.
+
+static uint64_t random_below(lab *l, uint64_t n) {
+    l->seed = l->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (l->seed >> 33) % n;
+}
+
+static void next_round(lab *l, uint64_t address) {
+    stop(l);
+    EXPECT(l, XCM_WRONG_STATE, XCM_PROBE, 3, 0, 0);
+    DO(l, XCM_ROUND_RESET);
+    start_at(l, address);
+}
+
+enum { LDR_X1_X0 = 0xf9400001, BR_X1 = 0xd61f0020, RET = 0xd65f03c0 };
+static const uint64_t HEAP = UINT64_C(0x82000000), HEAP_BYTES = UINT64_C(0x1000000);
+
+typedef struct question {
+    uint64_t args[4];
+    bool truth;
+} question;
+
+static question ask_btb(lab *l) {
+    const uint64_t v = symbol(l, "jump_site"), tv = symbol(l, "jump_targets") + 8 * random_below(l, 2);
+    uint64_t target = 0;
+    const bool is_there = tl_oracle_target(l->machine, TARGET, v, &target);
+    return (question){{XCM_BTB, v, tv, BR_X1}, is_there && target == tv};
+}
+static question ask_rsb(lab *l) {
+    uint64_t top = 0;
+    const uint64_t v = symbol(l, "probe_return"), tv = random_below(l, 2) ? x_of(l, 30) : symbol(l, "work");
+    const uint32_t n = tl_oracle_return_stack(l->machine, TARGET, &top, 1);
+    return (question){{XCM_RSB, v, tv, RET}, n == 1 && top == tv};
+}
+static question ask_itlb(lab *l) {
+    const uint64_t v = symbol(l, "stubs") + 4096 * random_below(l, 24);
+    tl_page page;
+    return (question){{XCM_ITLB, v, 0, 0}, tl_oracle_page_of(l->machine, TARGET, TL_TLB_FETCH, v, &page)};
+}
+static question ask_dtlb(lab *l) {
+    const uint64_t v = HEAP + 4096 * random_below(l, 24);
+    tl_page page;
+    return (question){{XCM_DTLB, v, symbol(l, "load_site"), LDR_X1_X0}, tl_oracle_page_of(l->machine, TARGET, TL_TLB_DATA, v, &page)};
+}
+// A line that the L1D lacks: of those in L2, or any.
+static question ask_l2(lab *l) {
+    uint64_t v = 0;
+    const bool wants_present = random_below(l, 2);
+    tl_line_view line;
+    for (uint32_t tries = 0; tries < 100000; tries++) {
+        v = HEAP + 0x200000 + random_below(l, (HEAP_BYTES - 0x200000) / 64) * 64;
+        if (wants_present && tl_oracle_l2_line(l->machine, 0, (uint32_t)random_below(l, 16384), &line) && line.state != 'I' &&
+            line.paddr >= HEAP + 0x200000 && line.paddr < HEAP + HEAP_BYTES)
+            v = line.paddr;
+        const bool is_there = tl_oracle_is_in_l2(l->machine, v);
+        if (tl_oracle_state_of(l->machine, TARGET, false, v) == 'I' && is_there == wants_present)
+            break;
+    }
+    return (question){{XCM_L2, v, symbol(l, "load_site"), LDR_X1_X0}, tl_oracle_is_in_l2(l->machine, v)};
+}
+
+static uint32_t n_trials(void) {
+    const char *setting = getenv("TL_XCM_TRIALS");
+    return setting ? (uint32_t)atoi(setting) : 200;
+}
+
+// The program has some rounds left: in its memory, and in the register that counts them.
+static const uint64_t MANY_ROUNDS = UINT64_C(0x10000123457);
+static void end_rounds(lab *l) {
+    DO(l, XCM_REG_XFER, 0, 0, 31);
+    const uint64_t n = l->reply.values[0] + 3;
+    uint32_t reg = 2;
+    while (reg < 31 && l->reply.values[reg] != MANY_ROUNDS)
+        reg++;
+    assert_true(reg < 31);
+    DO(l, XCM_REG_XFER, 1, reg, n);
+    DO(l, XCM_MEM_XFER, 1, symbol(l, "n_rounds"), 8, 0, n);
+}
+
+static void probe_all(const char *const *overrides) {
+    static question (*const asks[])(lab * l) = {ask_btb, ask_rsb, ask_itlb, ask_dtlb, ask_l2};
+    static const char *const names[] = {"btb", "rsb", "itlb", "dtlb", "l2"};
+    uint32_t counts[5][2][3] = {{{0}}}, published[5][2][2] = {{{0}}};
+    const uint32_t n = n_trials();
+    lab l;
+    set_up_with(&l, overrides, 0);
+    set_rounds(&l, MANY_ROUNDS);
+    const uint64_t probe_point = symbol(&l, "probe_point");
+    start_at(&l, probe_point);
+    DO(&l, XCM_CALIBRATE, symbol(&l, "load_site"), LDR_X1_X0, HEAP);
+    assert_int_equal(l.reply.values[5], 0); // every event rests in a null window
+    for (uint32_t trial = 0; trial < 5 * n; trial++) {
+        next_round(&l, probe_point);
+        uint64_t before[31];
+        memcpy(before, tl_a64(target_of(&l))->x, sizeof before);
+        const question q = asks[trial % 5](&l);
+        const xcm_code code = tl_xcm_call(l.model, XCM_PROBE, q.args, 4, &l.reply);
+        assert_true(code == XCM_DONE || code == XCM_UNKNOWN_VERDICT);
+        if (l.reply.values[0] != (q.truth ? XCM_YES : XCM_NO) && counts[trial % 5][q.truth][l.reply.values[0]] == 0)
+            print_message("%s: truth %d, verdict %" PRIu64 " why %" PRIx64 " deltas %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                          " %" PRIu64 " %" PRIu64 "\n",
+                          names[trial % 5], q.truth, l.reply.values[0], l.reply.values[1], l.reply.values[2], l.reply.values[3],
+                          l.reply.values[4], l.reply.values[5], l.reply.values[6], l.reply.values[7]);
+        counts[trial % 5][q.truth][l.reply.values[0]] += 1;
+        published[trial % 5][q.truth][l.reply.values[10]] += 1;
+        EXPECT(&l, XCM_WRONG_STATE, XCM_PROBE, 3, probe_point, 0); // the round has had its probe
+        for (uint32_t i = 2; i < 31; i++)
+            assert_int_equal(x_of(&l, i), before[i]);
+    }
+    uint32_t wrong = 0, wrong_published = 0;
+    for (uint32_t a = 0; a < 5; a++) {
+        print_message("%-5s absent: NO %u YES %u UNKNOWN %u; present: NO %u YES %u UNKNOWN %u; published wrong %u\n", names[a],
+                      counts[a][0][0], counts[a][0][1], counts[a][0][2], counts[a][1][0], counts[a][1][1], counts[a][1][2],
+                      published[a][0][1] + published[a][1][0]);
+        wrong += counts[a][0][1] + counts[a][1][0] + counts[a][0][2] + counts[a][1][2];
+        wrong_published += published[a][0][1] + published[a][1][0];
+        assert_true(counts[a][0][0] >= n / 20 && counts[a][1][1] >= n / 20);
+    }
+    assert_int_equal(wrong, 0);
+    assert_true(wrong_published > wrong);
+    end_rounds(&l);
+    stop(&l);
+    finish(&l);
+}
+
+static void test_verdicts_equal_the_oracle(void **state) {
+    (void)state;
+    probe_all(NULL);
+}
+static void test_verdicts_with_all_events(void **state) {
+    static const char *const all[] = {"armv8=full", NULL};
+    (void)state;
+    probe_all(all);
+}
+
+// -- States and the checker.
+
+static void check_all_codes(lab *l, xcm_state state) {
+    uint8_t packet[XCM_HEADER_BYTES];
+    assert_int_equal(xcm_state_of(tl_xcm_monitor(l->model)), state);
+    for (uint32_t function = 0; function < 256; function++) {
+        const xcm_op *op = xcm_op_of((uint8_t)function);
+        for (uint32_t states = 0; states < 256; states++) {
+            const bool is_right = op && states == op->states, is_allowed = op && (op->states & state);
+            const uint64_t before = tl_xcm_n_accesses(l->model);
+            const xcm_code want = !op             ? XCM_UNKNOWN_OP
+                                  : !is_right     ? XCM_WRONG_BITMAP
+                                  : !is_allowed   ? XCM_WRONG_STATE
+                                  : op->least > 0 ? XCM_BAD_ARGUMENT
+                                                  : XCM_DONE;
+            if (want == XCM_DONE) // it would run
+                continue;
+            tl_xcm_send(l->model, packet, xcm_seal(packet, XCM_GET, (uint16_t)(states << 8 | function), 0, 0, 0), &l->reply);
+            assert_int_equal(l->reply.code, want);
+            assert_int_equal(l->reply.state, state);
+            assert_int_equal(l->reply.n_values, 0);
+            assert_int_equal(tl_xcm_n_accesses(l->model), before);
+        }
+    }
+}
+
+static void test_each_function_in_each_state(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    check_all_codes(&l, XCM_IDLE);
+    DO(&l, XCM_LISTEN_START);
+    check_all_codes(&l, XCM_LISTENING);
+    stop(&l);
+    check_all_codes(&l, XCM_ENDED);
+    DO(&l, XCM_ROUND_RESET);
+    start_at(&l, symbol(&l, "probe_point"));
+    check_all_codes(&l, XCM_HALTED);
+    stop(&l);
+    DO(&l, XCM_DRV_UNLOAD);
+    check_all_codes(&l, XCM_NONE);
+    finish(&l);
+}
+
+// -- The target is never left halted.
+
+static const uint64_t BUDGET_NS = 50000000, SLACK_NS = 1000000;
+
+static void test_budget_of_a_sleeping_owner(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    const uint64_t since = tl_xcm_now_ns(l.model);
+    while (target_of(&l)->is_halted)
+        tl_xcm_tick(l.model);
+    assert_in_range(tl_xcm_now_ns(l.model) - since, BUDGET_NS - SLACK_NS, BUDGET_NS + SLACK_NS);
+    assert_int_equal(xcm_state_of(tl_xcm_monitor(l.model)), XCM_LISTENING);
+    expect_event(&l, XCM_EVENT_BUDGET);
+    expect_event(&l, XCM_EVENT_HIT); // the next round's
+    stop(&l);
+    finish(&l);
+}
+
+static void test_budget_of_a_flooding_owner(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    const uint64_t since = tl_xcm_now_ns(l.model);
+    xcm_code code = XCM_DONE;
+    while (code == XCM_DONE)
+        code = CALL(&l, XCM_REG_XFER, 0, 0, 31);
+    assert_true(code == XCM_OVER_BUDGET || code == XCM_WRONG_STATE);
+    assert_in_range(tl_xcm_now_ns(l.model) - since, 0, BUDGET_NS + SLACK_NS);
+    assert_false(target_of(&l)->is_halted);
+    stop(&l);
+    finish(&l);
+}
+
+static void test_long_command_ends_with_the_budget(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    const uint64_t since = tl_xcm_now_ns(l.model);
+    EXPECT(&l, XCM_OVER_BUDGET, XCM_UARCH_DUMP, 7, 0, 2);
+    assert_in_range(tl_xcm_now_ns(l.model) - since, 2000000, 2000000 + SLACK_NS);
+    assert_false(target_of(&l)->is_halted);
+    expect_event(&l, XCM_EVENT_BUDGET);
+    stop(&l);
+    finish(&l);
+}
+
+static void test_dead_owner_leaves_a_running_target(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    xcm_owner_died(tl_xcm_monitor(l.model));
+    assert_false(target_of(&l)->is_halted);
+    assert_int_equal(xcm_state_of(tl_xcm_monitor(l.model)), XCM_ENDED);
+    finish(&l);
+}
+
+// -- Random packets. No argument leads outside of the monitor, and the target runs on.
+
+static void test_random_packets(void **state) {
+    const uint32_t n = 100 * n_trials();
+    uint8_t packet[512];
+    lab l;
+    (void)state;
+    set_up_with(&l, NULL, 1 << 16);
+    set_rounds(&l, UINT64_C(1) << 40);
+    l.seed = 4711;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t n_args = (uint32_t)random_below(&l, 6);
+        for (uint32_t k = 0; k < n_args; k++) {
+            const uint64_t some[] = {random_below(&l, 4), random_below(&l, 64), symbol(&l, "probe_point"), HEAP + random_below(&l, 8192),
+                                     random_below(&l, UINT64_C(1) << 32) << random_below(&l, 33)};
+            xcm_put_element(packet, k, some[random_below(&l, 5)]);
+        }
+        const uint8_t function = (uint8_t)random_below(&l, XCM_N_FUNCTIONS + 1);
+        const uint16_t op = random_below(&l, 16) ? xcm_op_code(function) : (uint16_t)random_below(&l, 65536);
+        uint32_t n_bytes = xcm_seal(packet, XCM_GET, op, 0, 0, n_args);
+        if (function == XCM_DRV_UNLOAD)
+            continue;
+        if (random_below(&l, 8) == 0) {
+            packet[random_below(&l, n_bytes)] ^= (uint8_t)(1 << random_below(&l, 8));
+            n_bytes -= (uint32_t)random_below(&l, 2) * 4;
+        }
+        l.reply.code = XCM_INTERNAL;
+        tl_xcm_send(l.model, packet, n_bytes, &l.reply);
+        if (l.reply.code == XCM_INTERNAL)
+            fail_msg("packet %u: function %x has no proper reply", i, function);
+        if (l.reply.state == XCM_ENDED && random_below(&l, 2))
+            DO(&l, XCM_ROUND_RESET);
+    }
+    if (xcm_state_of(tl_xcm_monitor(l.model)) == XCM_LISTENING || xcm_state_of(tl_xcm_monitor(l.model)) == XCM_HALTED)
+        stop(&l);
+    assert_false(target_of(&l)->is_halted);
+    assert_int_equal(tl_xcm_n_errors(l.model), 0);
+    tl_xcm_model_free(l.model);
+}
+
+// -- Step mode: one breakpoint, each instruction of EL0, beside a run without a monitor.
+
+enum { MOST_STEPS = 1 << 20 };
+typedef struct path {
+    uint64_t *pcs;
+    uint64_t n;
+} path;
+
+static void note_step(void *ctx, uint64_t address) {
+    path *p = ctx;
+    assert_true(p->n < MOST_STEPS);
+    p->pcs[p->n++] = address;
+}
+
+// Instruction by instruction of all harts.
+static void run_alone(path *p, uint64_t n_rounds) {
+    lab l;
+    set_up(&l);
+    set_rounds(&l, n_rounds);
+    tl_system_report report = {.stop = TL_SYSTEM_LIMIT};
+    const tl_hart *h = target_of(&l);
+    for (uint64_t n = 1; report.stop == TL_SYSTEM_LIMIT; n++) {
+        const tl_system_limits limits = {.until_cycle = UINT64_MAX, .until_instret = n, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+        const uint64_t pc = h->pc, instret = h->instret, priv = h->priv;
+        assert_int_equal(tl_system_run(tl_xcm_system(l.model), &limits, &report, NULL), TL_OK);
+        assert_in_range(h->instret - instret, 0, 1);
+        if (priv == 0 && (h->instret != instret || h->priv != priv))
+            note_step(p, pc);
+    }
+    tl_xcm_model_free(l.model);
+}
+
+static void test_steps_follow_the_program(void **state) {
+    path alone = {.pcs = malloc(MOST_STEPS * sizeof(uint64_t))}, stepped = {.pcs = malloc(MOST_STEPS * sizeof(uint64_t))};
+    static uint64_t args[4000];
+    uint32_t n = 2;
+    lab l;
+    (void)state;
+    const uint64_t n_rounds = n_trials() / 100;
+    run_alone(&alone, n_rounds);
+    set_up_calling(&l, NULL, 0, note_step, &stepped);
+    set_rounds(&l, n_rounds);
+    args[0] = 1; // step mode
+    args[1] = alone.pcs[0];
+    // Every fourth address of the code is left out, so that there are steps without hits.
+    for (uint64_t at = symbol(&l, "jump_to"); at < symbol(&l, "stubs"); at += 4)
+        args[n++] = at;
+    for (uint64_t k = 0; k < 24; k++)
+        args[n++] = symbol(&l, "stubs") + 4096 * k + 4;
+    for (uint64_t i = 0; n < 3999 && i < alone.n; i++)
+        if (i < 1500 || alone.pcs[i] >= symbol(&l, "work"))
+            args[n++] = alone.pcs[i];
+    args[n++] = symbol(&l, "finish_all");
+    assert_true(n > 1000);
+    assert_int_equal(tl_xcm_call(l.model, XCM_LIST_LOAD, args, n, &l.reply), XCM_DONE);
+    DO(&l, XCM_LISTEN_START);
+    int32_t status = -1;
+    for (uint32_t i = 0; i < 4000 && !tl_xcm_wait_end(l.model, RUN_NS / 1000, &status); i++)
+        if (tl_xcm_wait_event(l.model, 1, l.event) && l.event[0] == XCM_EVENT_NO_HALT)
+            DO(&l, XCM_LISTEN_STOP); // EL0 has ended by SVC
+    DO(&l, XCM_STATUS);
+    print_message("%" PRIu64 " steps of %" PRIu64 ", %" PRIu64 " hits\n", l.reply.values[7], alone.n, stepped.n);
+    assert_int_equal(l.reply.values[7], alone.n);
+    uint64_t n_hits = 0;
+    for (uint64_t i = 0; i < alone.n; i++) {
+        bool is_listed = false;
+        for (uint32_t k = 2; k < n && !is_listed; k++)
+            is_listed = args[k] == alone.pcs[i];
+        if (!is_listed)
+            continue;
+        assert_true(n_hits < stepped.n);
+        if (stepped.pcs[n_hits] != alone.pcs[i])
+            fail_msg("hit %" PRIu64 " is %" PRIx64 ", the program is at %" PRIx64, n_hits, stepped.pcs[n_hits], alone.pcs[i]);
+        n_hits += 1;
+    }
+    assert_int_equal(n_hits, stepped.n);
+    assert_int_equal(status, 0);
+    assert_int_equal(tl_xcm_n_errors(l.model), 0);
+    tl_xcm_model_free(l.model);
+    free(alone.pcs);
+    free(stepped.pcs);
+}
+
+// -- A transcript replays with the decisions that it was made with.
+
+enum { MOST_ACCESSES = 1 << 20 };
+typedef struct replay {
+    const tl_xcm_access *from;
+    uint64_t n, at, n_different;
+    bool has_reply, has_event;
+} replay;
+
+static uint64_t time_of(void *ctx) {
+    const replay *r = ctx;
+    return r->at == 0 ? 0 : r->from[r->at - 1].time_ns;
+}
+static uint32_t replay_access(replay *r, xcm_block block, uint32_t offset, bool is_write, uint32_t value) {
+    if (r->at == r->n) {
+        r->n_different += 1;
+        return 0;
+    }
+    const tl_xcm_access *a = &r->from[r->at++];
+    r->n_different += a->block != block || a->offset != offset || a->is_write != is_write || (is_write && a->value != value);
+    return a->value;
+}
+static uint32_t replay_read(void *ctx, xcm_block block, uint32_t offset) { return replay_access(ctx, block, offset, false, 0); }
+static void replay_write(void *ctx, xcm_block block, uint32_t offset, uint32_t value) {
+    (void)replay_access(ctx, block, offset, true, value);
+}
+static void replay_relax(void *ctx) { (void)ctx; }
+static void replay_notify(void *ctx, const uint8_t *packet, uint32_t n_bytes) {
+    replay *r = ctx;
+    xcm_packet header;
+    assert_int_equal(xcm_check_packet(packet, n_bytes, XCM_REPLY, &header), XCM_DONE);
+    if (header.op == XCM_EVENT_OP)
+        r->has_event = true;
+    else
+        r->has_reply = true;
+}
+
+typedef struct deed { // of the owner: a packet, or waiting for an event
+    xcm_function function;
+    bool waits;
+    uint32_t n;
+    uint64_t args[5];
+} deed;
+
+static void test_transcript_replays(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    const uint64_t at = symbol(&l, "probe_point"), tail = symbol(&l, "finish_all"), load = symbol(&l, "load_site");
+    const deed deeds[] = {
+        {XCM_LIST_LOAD, false, 4, {0, 0, at, tail}},
+        {XCM_LISTEN_START, true, 0, {0}},
+        {XCM_REG_XFER, false, 3, {0, 0, 33}},
+        {XCM_CALIBRATE, false, 3, {load, LDR_X1_X0, HEAP}},
+        {XCM_PROBE, false, 4, {XCM_DTLB, HEAP + 4096, load, LDR_X1_X0}},
+        {XCM_MEM_XFER, false, 4, {0, HEAP, 64, 1}},
+        {XCM_UARCH_READ, false, 4, {XCM_TLB, 1, 2, 0}},
+        {XCM_RESUME, true, 0, {0}},
+        {XCM_MEM_XFER, false, 4, {0, 64, 8, 0}},
+        {XCM_UARCH_DUMP, false, 2, {1, 1}},
+        {XCM_LISTEN_STOP, false, 0, {0}},
+    };
+    tl_xcm_access *transcript = calloc(MOST_ACCESSES, sizeof *transcript);
+    tl_xcm_record(l.model, transcript, MOST_ACCESSES);
+    for (uint32_t i = 0; i < TL_COUNT_OF(deeds); i++) {
+        const xcm_code code = tl_xcm_call(l.model, deeds[i].function, deeds[i].args, deeds[i].n, &l.reply);
+        assert_true(code == XCM_DONE || code == XCM_EXCEPTION);
+        if (deeds[i].waits)
+            expect_event(&l, XCM_EVENT_HIT);
+    }
+    const uint64_t n = tl_xcm_n_recorded(l.model);
+    assert_in_range(n, 10000, MOST_ACCESSES);
+    tl_xcm_record(l.model, NULL, 0);
+    finish(&l);
+
+    replay r = {.from = transcript, .n = n};
+    const xcm_host host = {
+        .ctx = &r, .rd32 = replay_read, .wr32 = replay_write, .now_ns = time_of, .relax = replay_relax, .notify = replay_notify};
+    uint64_t list[16];
+    uint32_t hash[32];
+    const xcm_config config = {
+        .host = &host, .mpidr = UINT64_C(0x80000001), .list = list, .list_capacity = 16, .hash = hash, .hash_capacity = 32};
+    xcm *m = calloc(1, xcm_bytes());
+    assert_true(xcm_init(m, &config));
+    for (uint32_t i = 0; i < TL_COUNT_OF(deeds); i++) {
+        uint8_t packet[128];
+        for (uint32_t k = 0; k < deeds[i].n; k++)
+            xcm_put_element(packet, k, deeds[i].args[k]);
+        r.has_reply = r.has_event = false;
+        xcm_submit(m, packet, xcm_seal(packet, XCM_GET, xcm_op_code((uint8_t)deeds[i].function), 0, 0, deeds[i].n), 1, true);
+        while (!r.has_reply && r.n_different == 0)
+            xcm_tick(m);
+        while (deeds[i].waits && !r.has_event && r.n_different == 0)
+            xcm_tick(m);
+        assert_int_equal(r.n_different, 0);
+    }
+    assert_int_equal(r.at, n);
+    free(m);
+    free(transcript);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_halts_reads_steps_and_resumes),
+        cmocka_unit_test(test_leaves_the_program_as_it_was),
+        cmocka_unit_test(test_dump_equals_the_oracle),
+        cmocka_unit_test(test_verdicts_equal_the_oracle),
+        cmocka_unit_test(test_verdicts_with_all_events),
+        cmocka_unit_test(test_each_function_in_each_state),
+        cmocka_unit_test(test_budget_of_a_sleeping_owner),
+        cmocka_unit_test(test_budget_of_a_flooding_owner),
+        cmocka_unit_test(test_long_command_ends_with_the_budget),
+        cmocka_unit_test(test_dead_owner_leaves_a_running_target),
+        cmocka_unit_test(test_random_packets),
+        cmocka_unit_test(test_steps_follow_the_program),
+        cmocka_unit_test(test_transcript_replays),
+    };
+    if (argc != 2)
+        return 1;
+    program = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}
