@@ -73,6 +73,8 @@ tl_stop tl_turn_run(tl_turn *turn) {
     tl_hart *h = turn->hart;
     h->first_until = turn->first_until;
     h->access_until = turn->access_until;
+    if (TL_UNLIKELY(h->attribution != NULL))
+        tl_attribution_begin(h);
     tl_stop stop = h->engine->run(h);
     if (TL_UNLIKELY(h->attribution != NULL))
         tl_attribution_end(h);

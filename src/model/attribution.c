@@ -14,6 +14,7 @@
 
 typedef struct own_hart {
     uint64_t space, transfer_pc;
+    uint64_t *transfer_counts; // of the context of the transfer
     bool has_transfer;
 } own_hart;
 
@@ -58,6 +59,8 @@ struct tl_attribution {
     uint32_t index_mask;
     own_hart harts[TL_MAX_HARTS];
     uint64_t owner_space, owner_pc; // of the instruction that owns what is not booked yet
+    uint64_t *owner_counts;         // of its context; NULL: there is no call graph
+    tl_context_sink *sink;          // or NULL
     bool owner_is_access;           // it moves what tl_attribution_own_access says
     cell_ranges of_accesses, of_all;
     row_groups *groups; // of each row
@@ -146,9 +149,15 @@ static void add_to_row(tl_attribution *a, tl_attribution_row *row, tl_cell cell,
     row->counts[row->n_counts++] = (tl_attribution_count){.cell = cell, .n = n};
 }
 
-static void move_cell(tl_attribution *a, tl_attribution_row *row, tl_cell cell) {
+static void add_to_context(const tl_attribution *a, uint64_t *counts, tl_cell cell, uint64_t n) {
+    if (counts && a->sink->event_of[cell] != TL_NO_EVENT && !a->is_clock[cell])
+        counts[a->sink->event_of[cell]] += n;
+}
+
+static void move_cell(tl_attribution *a, tl_attribution_row *row, tl_cell cell, uint64_t *counts) {
     const uint64_t n = a->probe->tally[cell] - a->booked[cell];
     a->booked[cell] += n;
+    add_to_context(a, counts, cell, n);
     if (n != 0 && !a->is_clock[cell] && row)
         add_to_row(a, row, cell, n);
 }
@@ -199,6 +208,7 @@ static void book_groups(tl_attribution *a, booking *b, uint32_t first, uint32_t 
         if (!counts)
             return;
         for (uint32_t i = 0; i < GROUP; i++) {
+            add_to_context(a, a->owner_counts, group * GROUP + i, tally[i] - booked[i]);
             counts->n[i] += tally[i] - booked[i];
             booked[i] = tally[i];
         }
@@ -222,6 +232,9 @@ __attribute__((target("avx2"))) static void book_groups_avx2(tl_attribution *a, 
         group_counts *counts = group_of(a, b, group);
         if (!counts)
             return;
+        if (a->owner_counts)
+            for (uint32_t i = 0; i < GROUP; i++)
+                add_to_context(a, a->owner_counts, group * GROUP + i, a->probe->tally[group * GROUP + i] - a->booked[group * GROUP + i]);
         __m256i *n = (void *)counts->n;
         _mm256_storeu_si256(n, _mm256_add_epi64(_mm256_loadu_si256(n), _mm256_sub_epi64(t0, b0)));
         _mm256_storeu_si256(n + 1, _mm256_add_epi64(_mm256_loadu_si256(n + 1), _mm256_sub_epi64(t1, b1)));
@@ -308,7 +321,7 @@ static void book_owned(tl_attribution *a) {
         a->book_groups(a, &b, ranges->first[i], ranges->end[i]);
     for (tl_cell cell = a->of_all.end[0] * GROUP; cell < a->probe->n_cells; cell++)
         if (a->probe->tally[cell] != a->booked[cell])
-            move_cell(a, row_of(a, a->owner_space, a->owner_pc), cell);
+            move_cell(a, row_of(a, a->owner_space, a->owner_pc), cell, a->owner_counts);
     a->owner_is_access = true;
 }
 
@@ -351,6 +364,23 @@ void tl_attribution_set_space(tl_attribution *a, uint32_t hart, uint64_t space) 
         return;
     pour_all(a, hart);
     a->harts[hart].space = space;
+    if (a->sink)
+        a->sink->space_changed(a->sink->graph, hart, space);
+}
+
+void tl_attribution_set_sink(tl_attribution *a, tl_context_sink *sink) {
+    a->sink = sink;
+    for (uint32_t hart = 0; hart < a->n_harts; hart++)
+        sink->space_changed(sink->graph, hart, a->harts[hart].space);
+    a->owner_counts = sink->counts[0];
+}
+
+tl_context_sink *tl_attribution_sink(const tl_hart *h) { return h->attribution->sink; }
+
+void tl_attribution_begin(tl_hart *h) {
+    tl_context_sink *sink = h->attribution->sink;
+    if (sink)
+        sink->began(sink->graph, h->id, h->pc);
 }
 
 static void settle(tl_attribution *a, uint32_t hart) {
@@ -367,7 +397,7 @@ static void settle(tl_attribution *a, uint32_t hart) {
         return;
     tl_attribution_row *row = row_of(a, own->space, own->transfer_pc);
     for (uint32_t i = 0; i < TL_COUNT_OF(transfer_cells); i++)
-        move_cell(a, row, first + transfer_cells[i]);
+        move_cell(a, row, first + transfer_cells[i], own->transfer_counts);
 }
 
 void tl_attribution_settle(tl_hart *h) { settle(h->attribution, h->id); }
@@ -376,10 +406,12 @@ TL_ALWAYS_INLINE void own(tl_hart *h, uint64_t pc, bool is_access) {
     tl_attribution *a = h->attribution;
     settle(a, h->id);
     const uint64_t space = a->harts[h->id].space;
-    if (a->owner_pc != pc || a->owner_space != space) {
+    uint64_t *counts = a->sink ? a->sink->counts[h->id] : NULL;
+    if (a->owner_pc != pc || a->owner_space != space || a->owner_counts != counts) {
         book_owned(a);
         a->owner_pc = pc;
         a->owner_space = space;
+        a->owner_counts = counts;
     }
     a->owner_is_access &= is_access;
 }
@@ -399,15 +431,16 @@ void tl_attribution_transfer(tl_hart *h, uint64_t pc) {
     own_hart *own = &h->attribution->harts[h->id];
     settle(h->attribution, h->id);
     own->transfer_pc = pc;
+    own->transfer_counts = h->attribution->sink ? h->attribution->sink->counts[h->id] : NULL;
     own->has_transfer = true;
 }
 
 uint64_t *tl_attribution_booked(tl_hart *h) { return h->attribution->booked + h->id * TL_S_N_CELLS; }
 
-void tl_attribution_pour_executed(tl_hart *h, uint64_t pc, uint64_t n) {
+void tl_attribution_pour_executed(tl_hart *h, uint64_t pc, int64_t n) {
     tl_attribution_row *row = row_of(h->attribution, h->attribution->harts[h->id].space, pc);
     if (row)
-        row->n_executed += n;
+        row->n_executed += (uint64_t)n;
 }
 
 void tl_attribution_pour(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n) {
@@ -417,11 +450,19 @@ void tl_attribution_pour(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n) {
         add_to_row(a, row, h->id * TL_S_N_CELLS + cell, n);
 }
 
-void tl_attribution_execute(tl_hart *h, uint64_t pc, int64_t n) { tl_attribution_pour_executed(h, pc, (uint64_t)n); }
+void tl_attribution_execute(tl_hart *h, uint64_t pc, int64_t n) {
+    const tl_context_sink *sink = h->attribution->sink;
+    tl_attribution_pour_executed(h, pc, n);
+    if (sink && sink->executed_event != TL_NO_EVENT)
+        sink->counts[h->id][sink->executed_event] += (uint64_t)n;
+}
 
 void tl_attribution_add(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n) {
+    tl_attribution *a = h->attribution;
     tl_attribution_pour(h, pc, cell, n);
-    h->attribution->booked[h->id * TL_S_N_CELLS + cell] += n;
+    a->booked[h->id * TL_S_N_CELLS + cell] += n;
+    if (a->sink)
+        add_to_context(a, a->sink->counts[h->id], h->id * TL_S_N_CELLS + cell, n);
 }
 
 static void book_all(tl_attribution *a) {

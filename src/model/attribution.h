@@ -44,8 +44,26 @@ TL_MUST_CHECK tl_status tl_attribution_check(tl_attribution *attribution, tl_err
 // Instructions of the hart belong to this space from now on. The hart's tallies must be synced.
 void tl_attribution_set_space(tl_attribution *attribution, uint32_t hart, uint64_t space);
 
+// Counts of calling contexts (model/callgraph.h), as an attribution and engines know them.
+enum { TL_NO_EVENT = 255 };
+typedef struct tl_context_sink {
+    struct tl_callgraph *graph;
+    const uint8_t *event_of; // by cell: the event that it counts for, or TL_NO_EVENT
+    uint8_t executed_event;  // of executed instructions
+    // Of the context that is under way on a hart, by event.
+    uint64_t *counts[TL_MAX_HARTS];
+    void (*space_changed)(void *graph, uint32_t hart, uint64_t space);
+    void (*began)(void *graph, uint32_t hart, uint64_t pc);
+} tl_context_sink;
+
+// Before the first run.
+void tl_attribution_set_sink(tl_attribution *attribution, tl_context_sink *sink);
+
 // For engines, with h->attribution set.
 
+tl_context_sink *tl_attribution_sink(const tl_hart *h); // NULL: there is no call graph
+// A run of the hart begins at h->pc.
+void tl_attribution_begin(tl_hart *h);
 // Counts from now on, on any hart, belong to the instruction at pc.
 void tl_attribution_own(tl_hart *h, uint64_t pc);
 // For what a call of tl_mem_port.reach_load, reach_store or fetch counts: no more than units of
@@ -69,7 +87,7 @@ void tl_attribution_add(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n);
 // are read and before the hart changes its space.
 uint64_t *tl_attribution_booked(tl_hart *h);
 void tl_attribution_set_source(tl_hart *h, void (*pour)(void *ctx), void *ctx);
-void tl_attribution_pour_executed(tl_hart *h, uint64_t pc, uint64_t n);
+void tl_attribution_pour_executed(tl_hart *h, uint64_t pc, int64_t n);
 void tl_attribution_pour(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n);
 
 #endif

@@ -5,7 +5,8 @@
 // is discarded. Exit status: 0 they agree to the end, 1 they do not, 2 usage, 77 no such engine
 // here. In the environment: TL_LOCKSTEP_INSNS, how far at most; TL_LOCKSTEP_CODE_CACHE, bytes of
 // code memory; TL_LOCKSTEP_MAY_SKIP, a program that is not there is no failure;
-// TL_LOCKSTEP_ROWS, rows of an attribution are compared, too.
+// TL_LOCKSTEP_ROWS, rows of an attribution are compared, too; TL_LOCKSTEP_CONTEXTS with it, those
+// of a call graph.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,12 +17,14 @@
 #include "engines.h"
 #include "isa/rv/hart.h"
 #include "linux/os.h"
+#include "model/callgraph.h"
 
 typedef struct side {
     tl_machine *machine;
     tl_os *os;
     tl_os_report report;
     tl_attribution *attribution; // NULL: none
+    tl_callgraph *graph;
 } side;
 
 static int set_up(side *s, const tl_config *config, const fast_engine *engine, char **argv, int null_fd) {
@@ -126,6 +129,48 @@ static int compare_rows(const side *a, const side *b) {
     return n_different;
 }
 
+// Every signal is an event, summed over harts.
+static int add_graph(side *s) {
+    const tl_probe *probe = &s->machine->probe;
+    uint8_t *event_of = malloc(probe->n_cells);
+    tl_error err = {0};
+    for (tl_cell cell = 0; event_of && cell < probe->n_cells; cell++)
+        event_of[cell] = (uint8_t)(cell < s->machine->n_harts * TL_S_N_CELLS ? cell % TL_S_N_CELLS : TL_NO_EVENT - 1);
+    int status = !event_of || tl_callgraph_new(s->attribution, probe, event_of, TL_NO_EVENT, TL_NO_EVENT - 2, &s->graph, &err) != TL_OK;
+    free(event_of);
+    return status;
+}
+
+static int compare_contexts(const side *a, const side *b) {
+    const uint32_t n = tl_callgraph_n_contexts(a->graph), n_slow = tl_callgraph_n_contexts(b->graph);
+    tl_error err = {0};
+    int n_different = n != n_slow;
+    if (n_different)
+        fprintf(stderr, "%" PRIu32 " contexts by the fast one, %" PRIu32 " by step\n", n, n_slow);
+    for (uint32_t i = 0; i < n && i < n_slow && n_different < 2; i++) {
+        const tl_call_context *x = tl_callgraph_context(a->graph, i), *y = tl_callgraph_context(b->graph, i);
+        if (x->space != y->space || x->entry_pc != y->entry_pc || x->call_pc != y->call_pc || x->parent != y->parent ||
+            x->n_calls != y->n_calls) {
+            fprintf(stderr,
+                    "context %" PRIu32 " is %" PRIx64 " from %" PRIx64 " %" PRIu64 " times, %" PRIx64 " from %" PRIx64 " %" PRIu64
+                    " times by step\n",
+                    i, x->entry_pc, x->call_pc, x->n_calls, y->entry_pc, y->call_pc, y->n_calls);
+            n_different += 1;
+        }
+        for (uint32_t event = 0; event < TL_NO_EVENT && n_different < 2; event++)
+            if (x->counts[event] != y->counts[event]) {
+                fprintf(stderr, "context %" PRIu32 " at %" PRIx64 ": event %" PRIu32 " is %" PRIu64 ", %" PRIu64 " by step\n", i,
+                        x->entry_pc, event, x->counts[event], y->counts[event]);
+                n_different += 1;
+            }
+    }
+    if (tl_callgraph_check(a->graph, &err) != TL_OK || tl_callgraph_check(b->graph, &err) != TL_OK) {
+        fprintf(stderr, "lockstep_guest: %s\n", err.text);
+        n_different += 1;
+    }
+    return n_different;
+}
+
 int main(int argc, char **argv) {
     if (argc < 5) {
         fprintf(stderr, "usage: lockstep_guest interp|translate|mixed HARTS CHUNK PROGRAM [ARG...]\n");
@@ -154,6 +199,8 @@ int main(int argc, char **argv) {
     if (status == 0 && getenv("TL_LOCKSTEP_ROWS")) {
         fast.attribution = attribute(fast.machine);
         slow.attribution = attribute(slow.machine);
+        if (getenv("TL_LOCKSTEP_CONTEXTS"))
+            status = add_graph(&fast) || add_graph(&slow);
     }
     uint64_t at = 0;
     while (status == 0 && at < limit) {
@@ -168,6 +215,8 @@ int main(int argc, char **argv) {
         status |= compare(&fast, &slow, at) != 0;
         if (fast.attribution)
             status |= compare_rows(&fast, &slow) != 0;
+        if (fast.graph)
+            status |= compare_contexts(&fast, &slow) != 0;
         if (fast.report.stop != TL_OS_LIMIT)
             break;
     }
@@ -176,6 +225,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "lockstep_guest: %s\n", err.text);
         status = 1;
     }
+    tl_callgraph_free(fast.graph);
+    tl_callgraph_free(slow.graph);
     tl_attribution_free(fast.attribution);
     tl_attribution_free(slow.attribution);
     tl_os_free(fast.os);

@@ -43,6 +43,8 @@ struct tl_block {
     void *code, *near, *start, *body;
     // Handler of ops[0], while ops[0] calls tl_blocks_type.heat before each run.
     tl_op_handler *first;
+    // Handler of ops[0], while ops[0] counts the block for its calling context before.
+    tl_op_handler *counted;
     uint32_t n_cold_runs; // runs of the block before its translation
     uint32_t cycles;
     uint16_t n_insns;
@@ -142,8 +144,11 @@ struct tl_blocks {                                      // the store of one hart
     size_t memory_bytes, used_bytes;
     uint64_t n_flushes;
     struct tl_attribution *attribution; // for which blocks were made: h->attribution
-    uint64_t poured_cycle;              // in which counts of transfers went into rows last
-    void *translator;                   // translate/'s own
+    uint32_t graph_generation;          // of the call graph for which blocks were made
+    // h->bp.counts that calling contexts have.
+    uint32_t counted_outcomes[TL_N_BRANCH_COUNTS];
+    uint64_t poured_cycle; // in which counts of transfers went into rows last
+    void *translator;      // translate/'s own
     tl_block *buckets[TL_BLOCK_BUCKETS];
     // The code_generation at which all blocks of the bucket were compared.
     uint32_t checked[TL_BLOCK_BUCKETS];

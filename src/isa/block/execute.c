@@ -2,6 +2,8 @@
 // One instruction of a block by its full body, and every way to leave a block before its end.
 #include "isa/block/execute.h"
 
+#include "isa/block/contexts.h"
+
 #include "isa/block/fold.h"
 #include "isa/block/stops.h"
 #include "model/attribution.h"
@@ -45,6 +47,8 @@ static void stop_to_wait(tl_blocks *store, tl_block *block, uint32_t k) {
     store->why = TL_BLOCK_WAIT;
     if (k == 0) {
         *block->count -= 1;
+        if (TL_UNLIKELY(tl_blocks_sink(store) != NULL))
+            tl_block_count_context(h, block, UINT64_MAX);
         h->pend = block->in;
         h->run_vline = TL_NO_LINE;
         return;

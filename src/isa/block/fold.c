@@ -3,13 +3,16 @@
 #include "isa/block/fold.h"
 
 #include "isa/block/code.h"
+#include "isa/block/contexts.h"
 #include "model/attribution.h"
 
+typedef void give_executed(tl_hart *h, uint64_t pc, int64_t n);
 typedef void give_count(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n);
 
 // Gives each of the instructions k.. the static counts of n executions. is_fetched: without those
 // of the fetch of k. Counts that tallies do not have yet are given by tl_attribution_add.
-static void attribute(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, uint64_t n, give_count *give) {
+static void attribute(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, uint64_t n, give_executed *execute,
+                      give_count *give) {
     tl_hart *h = store->hart;
     tl_scoreboard board, before;
     tl_scoreboard_start(&board, &h->config->pipeline, block->in);
@@ -21,7 +24,7 @@ static void attribute(tl_blocks *store, const tl_block *block, uint32_t k, bool 
         tl_scoreboard_issue(&board, &insn.pipe);
         if (i < k)
             continue;
-        tl_attribution_execute(h, pc, (int64_t)n);
+        execute(h, pc, (int64_t)n);
         for (uint32_t s = 0; s < insn.n_counts; s++)
             give(h, pc, insn.counts[s].cell, n * insn.counts[s].amount);
         for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
@@ -34,7 +37,7 @@ static void attribute(tl_blocks *store, const tl_block *block, uint32_t k, bool 
 // Whole executions: all statics, those of the look-ups with the first instruction.
 static void attribute_runs(tl_blocks *store, const tl_block *block, uint64_t n) {
     const uint64_t look_ups = block->is_straddling ? 2 : 1;
-    attribute(store, block, 0, false, n, tl_attribution_pour);
+    attribute(store, block, 0, false, n, tl_attribution_pour_executed, tl_attribution_pour);
     tl_attribution_pour(store->hart, block->pc, TL_S_HART_FETCH_RUN, n);
     tl_attribution_pour(store->hart, block->pc, TL_S_L1I_ACCESS, n * look_ups);
     tl_attribution_pour(store->hart, block->pc, TL_S_ITLB_ACCESS, n * look_ups);
@@ -79,6 +82,10 @@ void tl_blocks_fold_branches(tl_blocks *store) {
     tl_hart *h = store->hart;
     if (TL_UNLIKELY(store->attribution != NULL)) {
         tl_bpred_add(&h->bp, h->bp.counts, tl_attribution_booked(h));
+        if (tl_blocks_sink(store)) {
+            tl_blocks_count_outcomes(store);
+            memset(store->counted_outcomes, 0, sizeof store->counted_outcomes);
+        }
         if (h->now - store->poured_cycle >= TL_MAX_UNFOLDED_CYCLES)
             tl_blocks_pour(store);
     }
@@ -155,7 +162,7 @@ static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_
     }
     h->tally[TL_S_L1I_READ] += sign * (tl_fetch_groups(h, block->pc, block->end_pc) - tl_fetch_groups(h, block->pc, fetched_end));
     if (TL_UNLIKELY(h->attribution != NULL))
-        attribute(store, block, k, is_fetched, sign, tl_attribution_add);
+        attribute(store, block, k, is_fetched, sign, tl_attribution_execute, tl_attribution_add);
 }
 
 void tl_block_take_back(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched) {

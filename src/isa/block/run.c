@@ -3,6 +3,7 @@
 // limit, single instructions do.
 #include "isa/block/run.h"
 
+#include "isa/block/contexts.h"
 #include "isa/block/execute.h"
 #include "isa/block/fold.h"
 #include "isa/block/stops.h"
@@ -34,13 +35,16 @@ void tl_blocks_hand_over(tl_hart *h) {
 static tl_step step(tl_blocks *store) {
     tl_hart *h = store->hart;
     uint64_t pc = h->pc;
-    if (TL_UNLIKELY(h->attribution != NULL))
+    if (TL_UNLIKELY(h->attribution != NULL)) {
         tl_attribution_own(h, pc);
+        if (tl_blocks_sink(store)) // it may change the context
+            tl_blocks_count_outcomes(store);
+    }
     tl_step result = store->isa->step(h, store->pends);
     if (TL_UNLIKELY(h->attribution != NULL)) {
         tl_attribution_book(h); // its prediction, before another transfer
-        if (result == TL_STEP_RETIRED)
-            tl_attribution_execute(h, pc, 1);
+        if (tl_blocks_sink(store))
+            tl_blocks_follow_graph(store);
     }
     tl_blocks_validate(store, pc & h->line_mask);
     tl_blocks_validate(store, (pc + 2) & h->line_mask);
@@ -53,6 +57,8 @@ tl_stop tl_blocks_run(tl_hart *h) {
         tl_blocks_take_breaks(store);
     if (TL_UNLIKELY(store->attribution != h->attribution))
         tl_blocks_take_attribution(store);
+    if (TL_UNLIKELY(tl_blocks_sink(store) != NULL)) // another hart may have told it jumps
+        tl_blocks_follow_graph(store);
     tl_fp_saved saved;
     tl_stop stop;
     store->isa->enter(h, &saved);

@@ -75,6 +75,7 @@ void tl_blocks_take_attribution(tl_blocks *store) {
     tl_hart *h = store->hart;
     tl_blocks_fold(store);
     store->attribution = h->attribution;
+    memcpy(store->counted_outcomes, h->bp.counts, sizeof store->counted_outcomes);
     if (h->attribution)
         tl_attribution_set_source(h, tl_blocks_pour, store);
     tl_blocks_flush(store);

@@ -10,6 +10,7 @@
 #ifndef TL_ISA_BLOCK_THREAD_H
 #define TL_ISA_BLOCK_THREAD_H
 
+#include "isa/block/contexts.h"
 #include "isa/block/enter.h"
 #include "isa/block/execute.h"
 #include "isa/block/stops.h"
@@ -127,6 +128,13 @@ static void op_warm(tl_hart *h, const tl_op *op) {
     block->first(h, op);
 }
 
+// The first operation of a block while there is a call graph.
+static void op_counted(tl_hart *h, const tl_op *op) {
+    tl_block *block = h->block;
+    tl_block_count_context(h, block, 1);
+    block->counted(h, op);
+}
+
 static void op_break(tl_hart *h, const tl_op *op) {
     tl_block *block = h->block;
     tl_block_stop_before(h->engine_state, block, (uint32_t)(op - block->ops));
@@ -162,6 +170,10 @@ static inline void finish(const tl_blocks *store, tl_block *block, tl_op_handler
     if (store->type->heat) {
         block->first = block->ops[0].handler;
         block->ops[0].handler = op_warm;
+    }
+    if (TL_UNLIKELY(tl_blocks_sink(store) != NULL)) {
+        block->counted = block->ops[0].handler;
+        block->ops[0].handler = op_counted;
     }
 }
 

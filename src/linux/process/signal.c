@@ -10,6 +10,8 @@
 #include "linux/call/syscall.h"
 #include "linux/isa.h"
 #include "linux/os_internal.h"
+#include "model/callgraph.h"
+#include "model/engine.h"
 
 static bool is_stop_signal(int signal) { return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
 static bool is_ignored_by_default(int signal) { return signal == SIGCHLD || signal == SIGCONT || signal == SIGURG || signal == SIGWINCH; }
@@ -294,6 +296,16 @@ static void stop_thread(tl_thread *t) {
     tl_process_report_child(p, CLD_STOPPED);
 }
 
+// The handler is called by the instruction that the signal interrupted.
+static void tell_handler(tl_hart *h, uint64_t interrupted_pc) {
+    tl_context_sink *sink = h->attribution ? tl_attribution_sink(h) : NULL;
+    if (!sink)
+        return;
+    h->engine->sync(h); // counts up to here are those of the context before
+    tl_callgraph_signal(sink->graph, h->id, interrupted_pc, h->pc, tl_hart_register_value(h, TL_ROLE_RETURN),
+                        tl_hart_register_value(h, TL_ROLE_STACK));
+}
+
 tl_delivery tl_signal_deliver(tl_thread *t, int restart) {
     tl_process *p = t->process;
     tl_siginfo info;
@@ -324,8 +336,11 @@ tl_delivery tl_signal_deliver(tl_thread *t, int restart) {
                 *tl_hart_register(t->hart, TL_ROLE_RESULT) = (uint64_t)-EINTR;
             tl_syscall_done(t);
         }
-        if (enter_handler(t, &info, action))
+        const uint64_t interrupted_pc = t->hart->pc;
+        if (enter_handler(t, &info, action)) {
+            tell_handler(t->hart, interrupted_pc);
             return TL_DELIVERY_HANDLER;
+        }
         // There was no room for the frame: SIGSEGV, deadly when that is the signal itself.
         if (signal == SIGSEGV)
             *action = (tl_sigaction){0};

@@ -6,6 +6,7 @@
 
 #include "isa/a64/block/row.h"
 #include "isa/a64/sysop.h"
+#include "isa/a64/transfers.h"
 #include "isa/a64/words.h"
 #include "isa/block/fold.h"
 #include "isa/block/run.h"
@@ -299,7 +300,16 @@ static tl_op_handler *find_fused(const tl_block *block, uint32_t k) {
 
 // The end of a block while an attribution is attached: counts of its prediction are its own.
 static void op_booked(tl_hart *h, const tl_op *op) {
-    tl_attribution_transfer(h, PC_OF(op));
+    tl_context_sink *sink = tl_attribution_sink(h);
+    const uint64_t pc = PC_OF(op);
+    const uint16_t opc = BLOCK->opc[op - BLOCK->ops];
+    tl_attribution_transfer(h, pc);
+    // Its counts are those of the context before.
+    if (sink && !tl_a64_taken[opc]) {
+        const bool is_direct = opc == TL_A64_OPC_b || opc == TL_A64_OPC_bl;
+        tl_a64_tell_jump(sink->graph, h, opc, op->rn, pc,
+                         is_direct ? pc + (uint64_t)(int64_t)op->imm : tl_a64_untag(h, tl_a64(h)->x[op->rn]));
+    }
     alone(BLOCK, (uint32_t)(op - BLOCK->ops))(h, op);
 }
 

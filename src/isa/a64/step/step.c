@@ -7,6 +7,7 @@
 #include "isa/a64/exec.h"
 #include "isa/a64/pstate.h"
 #include "isa/a64/regime.h"
+#include "isa/a64/transfers.h"
 #include "isa/a64/words.h"
 #include "model/attribution.h"
 #include "model/stepping.h"
@@ -94,6 +95,14 @@ void tl_a64_retired(tl_hart *h) {
     }
 }
 
+// An instruction that retired and was counted.
+static TL_NOINLINE void book(tl_hart *h, const tl_block_insn *insn, uint64_t pc, uint64_t next_pc) {
+    tl_context_sink *sink = tl_attribution_sink(h);
+    tl_attribution_execute(h, pc, 1);
+    if (sink && !tl_a64_taken[insn->opc])
+        tl_a64_tell_jump(sink->graph, h, insn->opc, insn->op.rn, pc, next_pc);
+}
+
 tl_step tl_a64_step_one(tl_hart *h, tl_pend_table *pends) {
     const uint64_t pc = h->pc;
     if (tl_step_is_at_break(h, pc))
@@ -129,6 +138,8 @@ tl_step tl_a64_step_one(tl_hart *h, tl_pend_table *pends) {
         tl_a64_retired(h);
     if (TL_UNLIKELY(h->has_slow_watch))
         (void)tl_hart_poll(h);
+    if (TL_UNLIKELY(h->attribution != NULL))
+        book(h, insn, pc, next_pc);
     if (insn->ends_run || (next_pc & h->line_mask) != h->run_vline)
         h->run_vline = TL_NO_LINE;
     return TL_STEP_RETIRED;
@@ -162,12 +173,9 @@ static tl_stop run(tl_hart *h) {
             stop = TL_STOP_HORIZON;
             break;
         }
-        const uint64_t pc = h->pc;
         if (TL_UNLIKELY(h->attribution != NULL))
-            tl_attribution_own(h, pc);
+            tl_attribution_own(h, h->pc);
         const tl_step result = tl_a64_step_one(h, engine->pends);
-        if (TL_UNLIKELY(h->attribution != NULL) && result == TL_STEP_RETIRED)
-            tl_attribution_execute(h, pc, 1);
         if (result != TL_STEP_RETIRED) {
             stop = tl_step_stop(result);
             break;

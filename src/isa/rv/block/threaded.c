@@ -7,6 +7,7 @@
 #include "isa/block/run.h"
 #include "isa/block/thread.h"
 #include "isa/rv/block/row.h"
+#include "isa/rv/transfers.h"
 #include "model/attribution.h"
 
 #define TL_EXEC_FAST
@@ -90,7 +91,17 @@ static void op_logged(tl_hart *h, const tl_op *op) {
 static void op_booked(tl_hart *h, const tl_op *op) {
     const tl_block *block = BLOCK;
     const uint16_t opc = block->opc[op - block->ops];
-    tl_attribution_transfer(h, PC_OF(op));
+    const uint64_t pc = PC_OF(op);
+    tl_context_sink *sink = tl_attribution_sink(h);
+    tl_attribution_transfer(h, pc);
+    // Its counts are those of the context before.
+    if (sink && !tl_taken[opc]) {
+        const bool is_indirect = opc == TL_OPC_jalr;
+        const uint64_t from = is_indirect ? tl_rv(h)->x[op->rs1] : pc, sum = from + (uint64_t)(int64_t)op->imm;
+        tl_blocks_count_outcomes(h->engine_state);
+        tl_rv_tell_jump(sink->graph, h, is_indirect, op->rd, op->rs1, pc, is_indirect ? sum & ~UINT64_C(1) : sum, block->end_pc);
+        tl_blocks_follow_graph(h->engine_state);
+    }
     if (h->bp.fixed == TL_BPRED_LOGGED && opc != TL_OPC_jal)
         op_logged(h, op);
     else

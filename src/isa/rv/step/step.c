@@ -7,6 +7,7 @@
 #include "isa/rv/fp.h"
 #include "isa/rv/insn.h"
 #include "isa/rv/marker.h"
+#include "isa/rv/transfers.h"
 #include "model/attribution.h"
 
 typedef struct step_engine {
@@ -99,6 +100,14 @@ static bool is_run_over(const tl_hart *h, const tl_decoded *insn, uint64_t next_
     return is_last_half(h, next_pc) && (half_at(h, h->run_pline, next_pc) & 3) == 3;
 }
 
+// An instruction that retired and was counted.
+static TL_NOINLINE void book(tl_hart *h, const tl_decoded *insn, uint64_t pc, uint64_t next_pc) {
+    tl_context_sink *sink = tl_attribution_sink(h);
+    tl_attribution_execute(h, pc, 1);
+    if (sink && (insn->opc == TL_OPC_jal || insn->opc == TL_OPC_jalr))
+        tl_rv_tell_jump(sink->graph, h, insn->opc == TL_OPC_jalr, insn->rd, insn->rs1, pc, next_pc, pc + insn->len);
+}
+
 tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     uint64_t pc = h->pc;
     if (tl_step_is_at_break(h, pc))
@@ -162,6 +171,8 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     if (TL_UNLIKELY(h->has_slow_watch))
         (void)tl_hart_poll(h);
 
+    if (TL_UNLIKELY(h->attribution != NULL))
+        book(h, &insn, pc, next_pc);
     if (is_run_over(h, &insn, next_pc))
         h->run_vline = TL_NO_LINE;
     return TL_STEP_RETIRED;
@@ -197,12 +208,9 @@ static tl_stop run(tl_hart *h) {
             stop = TL_STOP_HORIZON;
             break;
         }
-        const uint64_t pc = h->pc;
         if (TL_UNLIKELY(h->attribution != NULL))
-            tl_attribution_own(h, pc);
+            tl_attribution_own(h, h->pc);
         tl_step result = tl_step_one(h, engine->pends);
-        if (TL_UNLIKELY(h->attribution != NULL) && result == TL_STEP_RETIRED)
-            tl_attribution_execute(h, pc, 1);
         if (result != TL_STEP_RETIRED) {
             stop = tl_step_stop(result);
             break;

@@ -4,7 +4,10 @@
 // would mispredict as often as the guest. The code adds a row of a table with its cost and counts.
 #if defined(__x86_64__) && defined(__linux__)
 
+#include "isa/block/contexts.h"
 #include "isa/block/enter.h"
+#include "isa/block/store.h"
+#include "isa/rv/transfers.h"
 #include "isa/rv/translate/translator.h"
 #include "model/attribution.h"
 #include "model/bpred.h"
@@ -223,12 +226,37 @@ static void emit_push(tl_translator *t, uint64_t return_pc) {
     x86_store32(e, TL_HART(bp.ras_used), RCX);
 }
 
+// The jump at the end of the block to target changes the calling context.
+static void tell_in_c(tl_hart *h, const tl_block *block, uint64_t target) {
+    tl_blocks *store = h->engine_state;
+    tl_callgraph *graph = tl_attribution_sink(h)->graph;
+    const uint32_t k = block->n_insns - 1u;
+    const tl_op *op = &block->ops[k];
+    tl_blocks_count_outcomes(store);
+    tl_rv_tell_jump(graph, h, block->opc[k] == TL_OPC_jalr, op->rd, op->rs1, block->pc + op->offset, target, block->end_pc);
+    tl_blocks_follow_graph(store);
+}
+
+// rax = target, kept.
+static void emit_tell(tl_translator *t) {
+    if (TL_LIKELY(!tl_blocks_sink(t->store)))
+        return;
+    x86_mov_ri(&t->e, RDX, (uintptr_t)t->block);
+    x86_mov_ri(&t->e, RCX, (uintptr_t)tell_in_c);
+    x86_call_to(&t->e, t->call_thunk);
+}
+
 static void emit_jal(tl_translator *t, const tl_op *op) {
     uint64_t pc = t->block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
     tl_reg_set_i(t, op->rd, t->block->end_pc);
     if (tl_is_link(op->rd))
         emit_push(t, t->block->end_pc);
     emit_btb(t, pc, target, BILL_ALWAYS);
+    const tl_context_sink *sink = tl_blocks_sink(t->store);
+    if (sink && (tl_is_link(op->rd) || tl_callgraph_wants_jump(sink->graph, target))) {
+        x86_mov_ri(&t->e, RAX, target);
+        emit_tell(t);
+    }
     tl_emit_link(t, target);
 }
 
@@ -318,6 +346,7 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
         x86_mov_ri(e, RDX, (uintptr_t)t->block);
         x86_mov_ri(e, RCX, (uintptr_t)predict_in_c);
         x86_call_to(e, t->call_thunk);
+        emit_tell(t);
         emit_dispatch(t);
         return;
     }
@@ -351,6 +380,7 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
     tl_emit_elsewhere(t);
     if (is_call)
         emit_push(t, end_pc);
+    emit_tell(t);
     emit_dispatch(t);
 }
 

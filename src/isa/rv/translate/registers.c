@@ -3,6 +3,7 @@
 // share.
 #if defined(__x86_64__) && defined(__linux__)
 
+#include "isa/block/contexts.h"
 #include "isa/rv/translate/translator.h"
 #include "model/attribution.h"
 
@@ -129,6 +130,24 @@ void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch
     x86_add_mi(&t->e, at_base(scratch, 8 * (int64_t)slot), (int32_t)amount);
 }
 
+void tl_emit_context(tl_translator *t) {
+    const tl_context_sink *sink = tl_blocks_sink(t->store);
+    const tl_hart *h = t->store->hart;
+    const tl_block *block = t->block;
+    uint64_t counts[TL_NO_EVENT] = {0};
+    for (uint32_t i = 0; i < block->n_statics; i++) {
+        const uint8_t event = sink->event_of[h->id * TL_S_N_CELLS + block->statics[i].cell];
+        if (event != TL_NO_EVENT)
+            counts[event] += block->statics[i].amount;
+    }
+    if (sink->executed_event != TL_NO_EVENT)
+        counts[sink->executed_event] += block->n_insns;
+    x86_load(&t->e, RCX, tl_emit_at(t, &sink->counts[h->id], RCX));
+    for (uint32_t event = 0; event < TL_NO_EVENT; event++)
+        if (counts[event] != 0)
+            x86_add_mi(&t->e, at_base(RCX, 8 * (int64_t)event), (int32_t)counts[event]);
+}
+
 void tl_emit_transfer_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch) {
     tl_emit_tally(t, slot, amount, scratch);
     tl_block_transfer *transfer = t->block->transfer;
@@ -137,6 +156,12 @@ void tl_emit_transfer_tally(tl_translator *t, unsigned slot, uint64_t amount, in
     uint32_t i = 0;
     while (tl_transfer_cells[i] != slot)
         i++;
+    const tl_context_sink *sink = tl_blocks_sink(t->store);
+    const uint8_t event = sink ? sink->event_of[t->store->hart->id * TL_S_N_CELLS + slot] : TL_NO_EVENT;
+    if (event != TL_NO_EVENT) {
+        x86_load(&t->e, scratch, tl_emit_at(t, &sink->counts[t->store->hart->id], scratch));
+        x86_add_mi(&t->e, at_base(scratch, 8 * event), (int32_t)amount);
+    }
     uint64_t *const counts[] = {tl_attribution_booked(t->store->hart) + slot, &transfer->counts[i]};
     for (uint32_t c = 0; c < TL_COUNT_OF(counts); c++)
         x86_add_mi(&t->e, tl_emit_at(t, counts[c], scratch), (int32_t)amount);

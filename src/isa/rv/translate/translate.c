@@ -10,6 +10,7 @@
 // all blocks are forgotten at once.
 #if defined(__x86_64__) && defined(__linux__)
 
+#include "isa/block/contexts.h"
 #include "isa/block/enter.h"
 #include "isa/block/fold.h"
 #include "isa/block/run.h"
@@ -113,6 +114,8 @@ static void translate(tl_blocks *store, tl_block *block) {
     x86_add_ri(e, RBP, 1);
     block->start = tl_exec_of(t, e->at);
     tl_emit_count(t, X_ADD, block->count, 1, RCX);
+    if (TL_UNLIKELY(tl_blocks_sink(store) != NULL))
+        tl_emit_context(t);
     x86_add_ri(e, R13, (int32_t)block->cycles);
     x86_paddq_ra(e, XMM15, t->small_numbers + 16 * block->n_insns);
     block->body = tl_exec_of(t, e->at);

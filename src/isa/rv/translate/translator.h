@@ -112,6 +112,8 @@ void tl_emit_count(tl_translator *t, int op, uint64_t *counter, int8_t amount, i
 void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch);
 // tl_emit_tally for one of tl_transfer_cells, which the transfer of the block counts, too.
 void tl_emit_transfer_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch);
+// Counts the block for the calling context. Spends rcx.
+void tl_emit_context(tl_translator *t);
 // Emits a call of tl_block_execute for instruction k, off the straight path. The jumps in `from`
 // lead to the call. Code goes on here after it.
 void tl_emit_slow(tl_translator *t, uint32_t k, uint8_t *const *from, uint32_t n_from);
