@@ -50,6 +50,8 @@ tl_status tl_recording_new(tl_session *session, tl_recording **ret_recording, tl
     for (uint32_t i = 0; i < parts.machine->n_harts; i++)
         parts.machine->harts[i]->attribution = recording->attribution;
     tl_session_set_code_map(session, recording->map);
+    if (parts.options->kind != TL_RUN_USER)
+        tl_recorded_board_begin(recording->map, recording->machine);
     *ret_recording = recording;
     return TL_OK;
 }
@@ -362,6 +364,8 @@ tl_status tl_recording_end(tl_recording *recording, bool with_sources, tl_profil
         tl_attribution_begin(recording->machine->harts[i]);
     if (parts.guest && parts.guest->type->end_code_map)
         parts.guest->type->end_code_map(parts.guest);
+    if (parts.options->kind != TL_RUN_USER)
+        tl_recorded_board_end(recording->map, recording->machine, parts.options);
     tl_code_map_scan(recording->map);
     tl_status status = tl_attribution_check(recording->attribution, err);
     if (status == TL_OK && recording->map->lacks_memory)
