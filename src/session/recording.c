@@ -26,6 +26,21 @@ struct tl_recording {
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for a profile"); }
 
+// Before the run, because a wrong name must not cost one.
+static tl_status check_events(const tl_session_parts *parts, tl_error *err) {
+    tl_profile *profile;
+    uint32_t *event_of_cell = NULL;
+    bool *is_cycle_cause = NULL;
+    tl_status status = tl_profile_new(&profile, err);
+    if (status != TL_OK)
+        return status;
+    status = tl_recorded_events(profile, parts->outline, parts->has_events, &event_of_cell, &is_cycle_cause, err);
+    tl_profile_release(profile);
+    free(event_of_cell);
+    free(is_cycle_cause);
+    return status;
+}
+
 tl_status tl_recording_new(tl_session *session, tl_recording **ret_recording, tl_error *err) {
     tl_session_parts parts = tl_session_parts_of(session);
     if (parts.machine->config.core.kind == TL_CORE_OUT_OF_ORDER)
@@ -35,12 +50,15 @@ tl_status tl_recording_new(tl_session *session, tl_recording **ret_recording, tl
                        parts.machine->config.name);
     if (parts.is_partial)
         return tl_fail(err, TL_EINVAL, "a profile is of the whole run; leave --roi, --markers, --fast-forward and --sample out");
+    tl_status status = check_events(&parts, err);
+    if (status != TL_OK)
+        return status;
     tl_recording *recording = calloc(1, sizeof *recording);
     if (!recording)
         return no_memory(err);
     recording->session = session;
     recording->machine = parts.machine;
-    tl_status status = tl_attribution_new(&parts.machine->probe, parts.machine->n_harts, &recording->attribution, err);
+    status = tl_attribution_new(&parts.machine->probe, parts.machine->n_harts, &recording->attribution, err);
     if (status == TL_OK)
         status = tl_code_map_new(recording->attribution, &recording->map, err);
     if (status != TL_OK) {

@@ -52,7 +52,8 @@ static uint64_t offset_of(const tl_code_object *object, uint64_t address) {
         const uint8_t *header = object->bytes + at;
         const uint64_t offset = tl_get64(header + 8), vaddr = tl_get64(header + 16), paddr = tl_get64(header + 24);
         const uint64_t n_bytes = tl_get64(header + 32);
-        if (tl_get32(header) != 1 || offset > object->n_bytes || n_bytes > object->n_bytes - offset) // PT_LOAD
+        // PT_LOAD
+        if (tl_get32(header) != 1 || offset > object->n_bytes || n_bytes > object->n_bytes - offset)
             continue;
         if (address >= vaddr && address - vaddr < n_bytes)
             return address - vaddr + offset;
