@@ -241,6 +241,19 @@ static bool finish_stat(cli_parser *p, int argc, char *const *argv, int first) {
     return take_program(p, argc, argv, first) && finish_report(p);
 }
 
+static bool finish_boot(cli_parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (first < argc)
+        return cli_fail(p, "%s: one word too many; tally boot %s", argv[first], cli_verbs[VERB_BOOT].usage);
+    if (!o->run.kernel && !o->run.bios)
+        return cli_fail(p, "nothing to boot; write tally boot --kernel IMAGE, or --bios FILE for firmware that needs no kernel");
+    if (!o->run.kernel && (o->run.initrd || o->run.append))
+        return cli_fail(p, "--%s is for a kernel; name one with --kernel IMAGE", o->run.initrd ? "initrd" : "append");
+    o->run.kind = TL_RUN_BOOT;
+    o->title = o->run.kernel ? o->run.kernel : o->run.bios;
+    return check_disk(p) && finish_report(p);
+}
+
 static bool finish_record(cli_parser *p, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
     o->has_trace = o->trace != NULL;
@@ -248,8 +261,17 @@ static bool finish_record(cli_parser *p, int argc, char *const *argv, int first)
         return cli_fail(p, "-o FILE is needed: the file that the record goes to");
     if (!o->trace)
         o->trace = "tally.profile";
+    if (o->run.kernel || o->run.bios) {
+        if (o->records_uops)
+            return cli_fail(p, "--pipeline is of a program; tally record -- PROGRAM");
+        const bool is_good = finish_boot(p, argc, argv, first);
+        o->wants_report = false;
+        return is_good;
+    }
     if (first >= argc)
         return cli_fail(p, "no program to run; write tally record -- PROGRAM ARGUMENTS");
+    if (o->run.kind == TL_RUN_BARE && first + 1 < argc)
+        return cli_fail(p, "%s: a bare-metal program has no arguments", argv[first + 1]);
     if (o->records_uops && (o->events.n > 0 || o->with_sources))
         return cli_fail(p, "-e and --with-sources are of a profile; leave them out, or --pipeline");
     if (!o->records_uops && o->n_regions > 0)
@@ -295,19 +317,6 @@ static bool finish_export(cli_parser *p, int argc, char *const *argv, int first)
         return cli_fail(p, "%s: one word too many; tally export %s", argv[first], cli_verbs[o->verb].usage);
     o->joined_events = join(&o->events);
     return !o->events.n || o->joined_events || cli_fail(p, "the host has no memory left");
-}
-
-static bool finish_boot(cli_parser *p, int argc, char *const *argv, int first) {
-    cli_options *o = p->out;
-    if (first < argc)
-        return cli_fail(p, "%s: one word too many; tally boot %s", argv[first], cli_verbs[VERB_BOOT].usage);
-    if (!o->run.kernel && !o->run.bios)
-        return cli_fail(p, "nothing to boot; write tally boot --kernel IMAGE, or --bios FILE for firmware that needs no kernel");
-    if (!o->run.kernel && (o->run.initrd || o->run.append))
-        return cli_fail(p, "--%s is for a kernel; name one with --kernel IMAGE", o->run.initrd ? "initrd" : "append");
-    o->run.kind = TL_RUN_BOOT;
-    o->title = o->run.kernel ? o->run.kernel : o->run.bios;
-    return check_disk(p) && finish_report(p);
 }
 
 static bool finish_list(cli_parser *p, int argc, char *const *argv, int first) {

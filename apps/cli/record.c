@@ -30,12 +30,13 @@ tl_status cli_record_end(cli_record *record, const cli_options *options, tl_erro
         status = tl_uop_trace_end(record->trace, &record->counts, err);
     cli_record_drop(record);
     cli_output_check(&record->output);
+    record->has_failed = status != TL_OK;
     return status;
 }
 
 void cli_record_tell(const cli_record *record, const cli_options *options, cli_log *log) {
     const tl_uop_trace_counts *counts = &record->counts;
-    if (!record->output.stream || options->report.is_quiet || record->output.error != 0)
+    if (!record->output.stream || options->report.is_quiet || record->output.error != 0 || record->has_failed)
         return;
     if (!options->records_uops) {
         cli_log_say(log, "%s is the profile; tally report%s%s prints it", options->trace, options->has_trace ? " " : "",
@@ -58,5 +59,5 @@ void cli_record_drop(cli_record *record) {
 
 bool cli_record_close(cli_record *record, const cli_options *options, bool is_whole) {
     // A profile that is lost takes nothing else with it: the program's status stays.
-    return cli_output_close(&record->output, is_whole) || !options->records_uops;
+    return cli_output_close(&record->output, is_whole && !record->has_failed) || !options->records_uops;
 }

@@ -16,6 +16,7 @@ typedef struct cli_record {
     tl_uop_trace *trace;   // of the run under way; NULL: none
     tl_recorder *recorder; // the same
     tl_uop_trace_counts counts;
+    bool has_failed; // said already; the file is dropped
 } cli_record;
 
 bool cli_record_open(cli_record *record, const cli_options *options); // false: the failure was said

@@ -33,7 +33,7 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_RECORD] =
         {
             .name = "record",
-            .usage = "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+            .usage = "[OPTION...] [--] PROGRAM [ARGUMENT...] | [OPTION...] --kernel IMAGE",
             .summary = "record where counts come from: a profile by instruction, or the pipeline",
             .description =
                 "Runs PROGRAM as tally stat does, and writes the profile of the run into tally.profile: exact counts of every event by instruction "
@@ -418,16 +418,16 @@ const cli_option cli_option_rows[] = {
      "standard input and output; the exit status is what the program writes to the board's finisher or to tohost.",
      NULL},
 
-    {B, OPT_KERNEL, 0, "kernel", "FILE", BOARD, "The kernel: an Image or an ELF file, put at RAM + 2 MiB.", "@files"},
-    {B, OPT_BIOS, 0, "bios", "FILE", BOARD,
+    {B | A, OPT_KERNEL, 0, "kernel", "FILE", BOARD, "The kernel: an Image or an ELF file, put at RAM + 2 MiB.", "@files"},
+    {B | A, OPT_BIOS, 0, "bios", "FILE", BOARD,
      "The firmware: an ELF file, or raw bytes put at the start of RAM. Default: fw_jump of OpenSBI, as Debian's package opensbi installs it; on an AArch64 machine the board's own firmware.",
      "@files"},
-    {B, OPT_INITRD, 0, "initrd", "FILE", BOARD, "The initial file system, given to the kernel.", "@files"},
-    {B, OPT_COMMAND_LINE, 0, "append", "STRING", BOARD, "Command line of the kernel.", NULL},
-    {S | B, OPT_DISK, 0, "disk", "FILE", BOARD,
+    {B | A, OPT_INITRD, 0, "initrd", "FILE", BOARD, "The initial file system, given to the kernel.", "@files"},
+    {B | A, OPT_COMMAND_LINE, 0, "append", "STRING", BOARD, "Command line of the kernel.", NULL},
+    {S | B | A, OPT_DISK, 0, "disk", "FILE", BOARD,
      "A raw disk image behind a virtio block device, in tally boot and under --bare. What the guest writes is forgotten at the end.",
      "@files"},
-    {S | B, OPT_DISK_WRITABLE, 0, "disk-writable", NULL, BOARD, "Let the guest change the file of --disk.", NULL},
+    {S | B | A, OPT_DISK_WRITABLE, 0, "disk-writable", NULL, BOARD, "Let the guest change the file of --disk.", NULL},
 
     {R | A, OPT_TIMEOUT, 0, "timeout", "TIME", LIMITS, "Stop after TIME on the host: 10, 10s, 500ms, 2m. Exit status 124.", NULL},
     {R | A, OPT_MAX_INSNS, 0, "max-insns", "N", LIMITS, "Stop after exactly N instructions over all harts. Exit status 0.", NULL},

@@ -14,6 +14,7 @@ typedef struct tl_code_object {
     char *path;       // as the guest names it
     const char *kind; // docs/schema/profile-1.sql
     uint8_t *bytes;   // of its file; NULL: there is none
+    bool is_fixed;    // executed at the addresses it was linked for
     uint64_t n_bytes;
     uint64_t device, inode; // of a file
     int32_t pid;            // of code without a file; 0: none

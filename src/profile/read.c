@@ -392,12 +392,14 @@ static bool has_schema(profile_reader *r) {
 
 static tl_status read_database(profile_reader *r, tl_error *err) {
     const int64_t application = pragma(r, "PRAGMA application_id"), version = pragma(r, "PRAGMA user_version");
+    r->table = "sqlite_schema";
+    if (application < 0)
+        return damaged(r, err);
     if (application != TL_PROFILE_APPLICATION_ID)
         return tl_fail(err, TL_EFORMAT, "%s: this is no profile; tally record -o FILE -- PROGRAM makes one", r->name);
     if (version != TL_PROFILE_VERSION)
         return tl_fail(err, TL_EFORMAT, "%s: a profile of version %lld, and this program reads version %d; record it again", r->name,
                        (long long)version, TL_PROFILE_VERSION);
-    r->table = "sqlite_schema";
     if (!has_schema(r))
         return damaged(r, err);
     read_all_tables(r);

@@ -26,6 +26,21 @@ struct tl_recording {
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for a profile"); }
 
+// Before the run, because a wrong name must not cost one.
+static tl_status check_events(const tl_session_parts *parts, tl_error *err) {
+    tl_profile *profile;
+    uint32_t *event_of_cell = NULL;
+    bool *is_cycle_cause = NULL;
+    tl_status status = tl_profile_new(&profile, err);
+    if (status != TL_OK)
+        return status;
+    status = tl_recorded_events(profile, parts->outline, parts->has_events, &event_of_cell, &is_cycle_cause, err);
+    tl_profile_release(profile);
+    free(event_of_cell);
+    free(is_cycle_cause);
+    return status;
+}
+
 tl_status tl_recording_new(tl_session *session, tl_recording **ret_recording, tl_error *err) {
     tl_session_parts parts = tl_session_parts_of(session);
     if (parts.machine->config.core.kind == TL_CORE_OUT_OF_ORDER)
@@ -35,12 +50,15 @@ tl_status tl_recording_new(tl_session *session, tl_recording **ret_recording, tl
                        parts.machine->config.name);
     if (parts.is_partial)
         return tl_fail(err, TL_EINVAL, "a profile is of the whole run; leave --roi, --markers, --fast-forward and --sample out");
+    tl_status status = check_events(&parts, err);
+    if (status != TL_OK)
+        return status;
     tl_recording *recording = calloc(1, sizeof *recording);
     if (!recording)
         return no_memory(err);
     recording->session = session;
     recording->machine = parts.machine;
-    tl_status status = tl_attribution_new(&parts.machine->probe, parts.machine->n_harts, &recording->attribution, err);
+    status = tl_attribution_new(&parts.machine->probe, parts.machine->n_harts, &recording->attribution, err);
     if (status == TL_OK)
         status = tl_code_map_new(recording->attribution, &recording->map, err);
     if (status != TL_OK) {
@@ -50,6 +68,8 @@ tl_status tl_recording_new(tl_session *session, tl_recording **ret_recording, tl
     for (uint32_t i = 0; i < parts.machine->n_harts; i++)
         parts.machine->harts[i]->attribution = recording->attribution;
     tl_session_set_code_map(session, recording->map);
+    if (parts.options->kind != TL_RUN_USER)
+        tl_recorded_board_begin(recording->map, recording->machine);
     *ret_recording = recording;
     return TL_OK;
 }
@@ -362,6 +382,8 @@ tl_status tl_recording_end(tl_recording *recording, bool with_sources, tl_profil
         tl_attribution_begin(recording->machine->harts[i]);
     if (parts.guest && parts.guest->type->end_code_map)
         parts.guest->type->end_code_map(parts.guest);
+    if (parts.options->kind != TL_RUN_USER)
+        tl_recorded_board_end(recording->map, recording->machine, parts.options);
     tl_code_map_scan(recording->map);
     tl_status status = tl_attribution_check(recording->attribution, err);
     if (status == TL_OK && recording->map->lacks_memory)

@@ -166,13 +166,13 @@ static tl_elf_source source_of(const tl_code_object *object) {
                            .size_bytes = object->n_bytes,
                            .read = read_bytes,
                            .ctx = (void *)(uintptr_t)object,
-                           .is_physical = !strcmp(object->kind, "firmware"),
+                           .is_physical = object->is_fixed,
                            .is_library = true};
 }
 
 void tl_recorded_image_init(tl_recorded_image *image, const tl_code_object *object) {
     const tl_elf_source source = source_of(object);
-    image->is_elf = object->bytes && tl_elf_read(&source, &image->elf, NULL) == TL_OK;
+    image->is_elf = object->bytes && !object->is_fixed && tl_elf_read(&source, &image->elf, NULL) == TL_OK;
 }
 
 uint64_t tl_recorded_address(const tl_recorded_image *image, uint64_t offset) {

@@ -18,6 +18,8 @@
 TL_MUST_CHECK tl_status tl_recorded_events(tl_profile *p, const tl_outline *outline, bool is_asked, uint32_t **ret_event_of_cell,
                                            bool **ret_is_cycle_cause, tl_error *err);
 
+struct tl_machine;
+
 typedef struct tl_recorded_image { // a file of code
     tl_elf elf;
     bool is_elf;
@@ -25,6 +27,10 @@ typedef struct tl_recorded_image { // a file of code
 void tl_recorded_image_init(tl_recorded_image *ret_image, const tl_code_object *object);
 // Link-time address of a byte of the file.
 uint64_t tl_recorded_address(const tl_recorded_image *image, uint64_t offset);
+
+// Of system software: before the first run, and after the last.
+void tl_recorded_board_begin(tl_code_map *map, const struct tl_machine *machine);
+void tl_recorded_board_end(tl_code_map *map, const struct tl_machine *machine, const tl_run_options *options);
 
 // Names instructions, which are sorted by object and address.
 TL_MUST_CHECK tl_status tl_recorded_names(tl_profile *p, const tl_code_map *map, const tl_run_options *options, bool with_sources,

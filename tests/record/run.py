@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Profiles from outside: tally record, report, annotate and diff.
+
+  run.py --tally build/tally [--guests BUILD/guest] [NAME...]
+
+Sums of a profile are compared with tally stat, executions of each instruction with QEMU's log, counts of a program by line with numbers worked
+out on paper. SQLite's own reader opens the files. The exit status is 1 when a test failed.
+"""
+import argparse
+import collections
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from claims import CROSS, Skip, check_names, contains, equal, new_scratch, run_tests, test  # noqa: E402
+
+CLEAN = {name: os.environ[name] for name in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LD_LIBRARY_PATH") if name in os.environ}
+GUESTS = ["demo", "kernel_nbody", "lang_dynamic", "process_family", "process_exec", "threads_sync", "signals_delivery", "memory_code",
+          "arm64/kernel_sort", "arm64/process_exec"]
+options = scratch = None
+
+
+def tally(*words, env=None, cwd=None):
+    done = subprocess.run([options.tally, *words], stdin=subprocess.DEVNULL, capture_output=True, env=env or CLEAN, cwd=cwd, timeout=300)
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+def fails(words, status, *parts):
+    got, _, stderr = tally(*words)
+    equal(got, status, f"{words}: {stderr}")
+    contains(stderr, *parts)
+    equal(stderr.count("\n"), 1, f"lines of {stderr!r}")
+
+
+def guest(name):
+    path = os.path.join(options.guests, name)
+    if not os.path.exists(path):
+        raise Skip(f"there is no guest program {name}")
+    return path
+
+
+def file(name):
+    return os.path.join(scratch, name)
+
+
+def record(name, *words):
+    path = file(name)
+    status, _, stderr = tally("record", "-q", "-o", path, *words)
+    return path, status, stderr
+
+
+def rows(path, sql, *values):
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+        return database.execute(sql, values).fetchall()
+
+
+def table(path, *words):
+    status, stdout, stderr = tally("report", "--csv", *words, path)
+    equal(status, 0, stderr)
+    return list(csv.DictReader(io.StringIO(stdout)))
+
+
+def assembled():
+    """The program of loops.S, with lines."""
+    if not shutil.which(CROSS):
+        raise Skip(f"there is no {CROSS}")
+    path = file("loops")
+    if not os.path.exists(path):
+        subprocess.run([CROSS, "-g", "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-o", path, os.path.join(HERE, "loops.S")], check=True)
+    return path
+
+
+@test
+def sums_are_the_counts_of_stat():
+    for name in GUESTS:
+        path, status, _ = record("sums.profile", "--", guest(name))
+        report = file("sums.json")
+        equal(tally("stat", "-e", "*.*", "-j", "-o", report, "--", guest(name))[0], status, name)
+        with open(report, encoding="utf-8") as lines:
+            events = [json.loads(line) for line in lines]
+        truth = {e["event"]: int(e["value"]) for e in events if e["type"] == "event" and e["scope"] == "machine"}
+        totals = dict(rows(path, "SELECT name, total FROM event WHERE kind = 'signal'"))
+        sums = dict(rows(path, "SELECT name, sum(n) FROM count JOIN event ON event.id = event GROUP BY name"))
+        if len(totals) < 200 or not set(totals) <= set(truth):
+            raise AssertionError(f"{name}: {len(totals)} signals, unknown to stat: {sorted(set(totals) - set(truth))}")
+        for signal, total in totals.items():
+            equal(total, truth[signal], f"{name}: total of {signal}")
+            equal(sums.get(signal, 0), total, f"{name}: sum of {signal}")
+        clocks = {f"hart.{clock}{mode}" for clock in ("cycle", "instret") for mode in ("_u", "_s", "_m")} | {"hart.idle_cycle"}
+        equal({signal for signal in set(truth) - set(totals) if not signal.startswith("hart0")} - clocks, set(), f"{name}: signals that the profile lacks")
+
+
+@test
+def every_engine_writes_the_same_bytes():
+    for name in ("process_exec", "threads_sync", "memory_code"):
+        files = []
+        for engine in ("translate", "interp", "step"):
+            path, _, _ = record(f"{engine}.profile", "--engine", engine, "--", guest(name))
+            with open(path, "rb") as stream:
+                files.append(stream.read())
+        if files[0] != files[1] or files[0] != files[2]:
+            raise AssertionError(f"{name}: profiles of engines differ")
+
+
+@test
+def instructions_were_executed_as_often_as_qemu_says():
+    if not shutil.which("qemu-riscv64"):
+        raise Skip("there is no qemu-riscv64")
+    for program in (assembled(), guest("isa_hello")):
+        log = file("qemu.log")
+        qemu = ["qemu-riscv64", "-singlestep", "-d", "exec,nochain", "-D", log, program]
+        expected_status = subprocess.run(qemu, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=CLEAN).returncode
+        path, status, _ = record("qemu.profile", "--", program)
+        equal(status, expected_status, program)
+        executed = collections.Counter()
+        with open(log, encoding="ascii", errors="replace") as lines:
+            for line in lines:
+                match = re.match(r"Trace \d+: \S+ \[[0-9a-f]+/([0-9a-f]+)/", line)
+                if match:
+                    executed[int(match[1], 16)] += 1
+        booked = dict(rows(path, "SELECT address, sum(n) FROM count JOIN instruction ON instruction.id = instruction "
+                                 "JOIN event ON event.id = event WHERE event.name = 'hart.instret' GROUP BY address"))
+        if len(booked) < 5:
+            raise AssertionError(f"{program}: {len(booked)} instructions")
+        # An instruction that traps is in QEMU's log, and does not retire: system calls do.
+        with_calls = {address: n for address, n in executed.items() if booked.get(address) != n}
+        texts = dict(rows(path, "SELECT address, disassembly FROM instruction"))
+        for address, n in with_calls.items():
+            if texts.get(address) != "ecall" or booked.get(address, 0) > n:
+                raise AssertionError(f"{program}: {address:#x} {texts.get(address)}: {booked.get(address)} executions, QEMU {n}")
+        equal(set(booked) - set(executed), set(), program)
+
+
+@test
+def counts_by_line_are_those_worked_out_on_paper():
+    path, status, _ = record("loops.profile", "--with-sources", "--", assembled())
+    equal(status, 7)
+    by_line = {int(row["srcline"].split(":")[1]): row for row in table(path, "-s", "srcline", "-e", "instructions,l1d.load,l1d.load_miss,hart.insn_branch,hart.load_bytes")
+               if row["srcline"].startswith("loops.S:")}
+    expected = {  # line: executed, loads, branches
+        6: (2, 0, 0),  # lla is two instructions
+        7: (1, 0, 0),
+        9: (100, 100, 0),
+        10: (100, 0, 0),
+        11: (100, 0, 0),
+        12: (100, 0, 0),
+        13: (100, 0, 100),
+        14: (1, 0, 0),
+        15: (1, 0, 0),
+        21: (100, 0, 0),
+        23: (1000, 0, 0),
+        24: (1000, 0, 1000),
+        25: (100, 0, 0),
+    }
+    for line, (executed, loads, branches) in expected.items():
+        row = by_line[line]
+        equal((int(row["instructions"]), int(row["hart.insn_branch"]), int(row["hart.load_bytes"])), (executed, branches, 8 * loads), f"line {line}")
+    # Every load begins a line that nothing fetched before. Walks of the page table are look-ups, too.
+    if int(by_line[9]["l1d.load"]) < 100 or int(by_line[9]["l1d.load_miss"]) < 100:
+        raise AssertionError(f"line 9: {by_line[9]}")
+    functions = {row["symbol"]: int(row["instructions"]) for row in table(path, "-s", "symbol", "-e", "instructions")}
+    equal(functions, {"_start": 2 + 1 + 5 * 100 + 2, "inner": 2200})
+    mpki = table(path, "-s", "symbol", "-e", "cycles,instructions,cycles / instructions", "--order", "cycles / instructions")
+    ratios = [float(row["cycles / instructions"]) for row in mpki]
+    equal(ratios, sorted(ratios, reverse=True))
+    for row, ratio in zip(mpki, ratios):
+        if abs(int(row["cycles"]) / int(row["instructions"]) - ratio) > 1e-2 * ratio:
+            raise AssertionError(row)
+
+
+@test
+def reports_agree_with_sqlite():
+    path, _, _ = record("demo.profile", "--", guest("demo"))
+    wanted = dict(rows(path, "SELECT function.name, sum(n) FROM count JOIN instruction ON instruction.id = count.instruction JOIN function "
+                             "ON function.id = instruction.function JOIN event ON event.id = event WHERE event.name = 'l1d.load_miss' GROUP BY function.name"))
+    found = collections.Counter()
+    for row in table(path, "-s", "symbol", "-e", "l1d.load_miss"):
+        found[row["symbol"]] += int(row["l1d.load_miss"])
+    equal({name: n for name, n in found.items() if n}, wanted)
+    status, stdout, _ = tally("report", "-j", "-s", "dso", "-e", "cycles,ipc", path)
+    header, row = (json.loads(line) for line in stdout.splitlines())
+    equal((status, header["schema"], row["counts"]["cycles"]), (0, "tally.profile-report/1", header["totals"]["cycles"]))
+    limited = table(path, "-s", "symbol", "-e", "cycles", "--percent-limit", "5")
+    total = header["totals"]["cycles"]
+    equal(len(limited), sum(20 * int(row["cycles"]) >= total for row in table(path, "-s", "symbol", "-e", "cycles")))
+
+
+@test
+def annotated_source_has_text_counts_and_targets():
+    path, _, _ = record("loops.profile", "--with-sources", "--", assembled())
+    status, stdout, stderr = tally("annotate", "-i", path, "-e", "instructions,l1d.load_miss", "inner")
+    equal((status, stderr), (0, ""))
+    contains(stdout, "# inner of ", "2,200 instructions", "loops.S:23      addi    t1, t1, -1", "issue 100%")
+    if not re.search(r"^> +1,000 +\| +[0-9a-f]+: bnez t1,[0-9a-f]+ ", stdout, re.M):
+        raise AssertionError(stdout)
+    target = re.search(r"bnez t1,([0-9a-f]+)", stdout)[1]
+    contains(stdout, f"|{target}:\n")
+    status, stdout, _ = tally("annotate", "-i", path, "-e", "instructions", "loops.S")
+    contains(stdout, "  1,000 |   23      addi    t1, t1, -1")
+    status, stdout, _ = tally("annotate", "-i", path, "--color", "always", "inner")
+    contains(stdout, "\033[1;31m")
+    fails(["annotate", "-i", path, "iner"], 2, "no function and no source file", "did you mean inner")
+
+
+@test
+def processes_and_threads_have_their_own_counts():
+    path, _, _ = record("family.profile", "--", guest("process_exec"))
+    names = [row["process"].split()[1] for row in table(path, "-s", "process", "-e", "instructions")]
+    if len(names) < 2:
+        raise AssertionError(names)
+    # Loading the program is before its first instruction.
+    equal(rows(path, "SELECT address, event.name, n FROM count JOIN instruction ON instruction.id = instruction JOIN event ON event.id = event "
+                     "JOIN object ON object.id = object WHERE object.kind = 'none' ORDER BY event.name"), [(0, "hart.flush_other", 1), (0, "os.exec", 1)])
+
+
+@test
+def two_profiles_are_compared_by_name():
+    before, _, _ = record("before.profile", "--", guest("demo"))
+    after, _, _ = record("after.profile", "--D1", "8K,2,64", "--", guest("demo"))
+    status, stdout, stderr = tally("diff", "-e", "l1d.load_miss", "-s", "symbol", before, after)
+    equal((status, stderr), (0, ""))
+    totals = [rows(path, "SELECT total FROM event WHERE name = 'l1d.load_miss'")[0][0] for path in (before, after)]
+    last = [line for line in stdout.splitlines() if line.endswith("  total")][0].replace(",", "").split()
+    equal([int(last[0]), int(last[1])], totals)
+    equal(tally("diff", before, before)[1].count("\n"), 5)
+    fails(["diff", "--fail-on", "cycles>+1%", before, after], 2, "are for reports of tally stat")
+
+
+@test
+def files_that_are_no_profiles_are_refused():
+    path, _, _ = record("good.profile", "--", assembled())
+    with open(path, "rb") as stream:
+        good = stream.read()
+    for name, content, part in (("text", b"hello\n" * 200, "this is no profile"), ("cut", good[: len(good) // 2], "damaged"), ("empty", b"", "this is no profile")):
+        with open(file(name), "wb") as stream:
+            stream.write(content)
+        fails(["report", file(name)], 125, f"{file(name)}: ", part)
+    with sqlite3.connect(file("foreign")) as database:
+        database.execute("CREATE TABLE notes (text)")
+    fails(["report", file("foreign")], 125, "this is no profile")
+    fails(["report", file("none")], 125, "there is no such file")
+    fails(["report", "-s", "color", path], 2, "the keys are dso, symbol")
+    fails(["report", "-e", "cycels", path], 2, "no event of this name", "cycles")
+    fails(["report", "--order", "ipc", path], 2, "no column has this name")
+    fails(["record", "-o", file("x"), "-e", "hart0.l1d.load_miss", "--", assembled()], 2, "no counts of this event by instruction")
+
+
+@test
+def a_full_disk_loses_the_profile_and_nothing_else():
+    status, _, stderr = tally("record", "-q", "-o", "/dev/full", "--", assembled())
+    equal(status, 7, stderr)
+    contains(stderr, "/dev/full", "No space left on device")
+    equal(stderr.count("\n"), 1)
+
+
+@test
+def a_profile_says_what_was_recorded():
+    path, _, _ = record("run.profile", "-m", "tiny", "--", assembled(), "a", "b c")
+    run = dict(rows(path, "SELECT name, value FROM run"))
+    equal((run["machine"], run["program"], run["status"], json.loads(run["argv"])[1:]), ("tiny", "loops", "7", ["a", "b c"]))
+    equal(rows(path, "PRAGMA application_id"), [(0x54616C79,)])
+    equal(rows(path, "PRAGMA integrity_check"), [("ok",)])
+    status, _, _ = tally("record", "-q", "--", assembled(), cwd=scratch)
+    equal((status, os.path.exists(file("tally.profile"))), (7, True))
+    status, stdout, _ = tally("report", cwd=scratch)
+    contains(stdout, "# loops on rocket: ", "inner")
+
+
+def main():
+    global options, scratch
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tally", required=True)
+    parser.add_argument("--guests", default="")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    options.tally = os.path.abspath(options.tally)
+    check_names(options.names)
+    scratch = new_scratch("record-")
+    try:
+        return run_tests(options.names)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
