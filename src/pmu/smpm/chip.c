@@ -107,10 +107,10 @@ static bool hears_tag(const tl_chip_monitor *m, uint32_t ulc, uint32_t tag) {
 
 static void hear(tl_chip_monitor *m, uint32_t ulc, uint64_t number) {
     const arrivals *a = &m->arrivals;
-    const tl_smpm_unit_type *type = &m->layout.types[m->layout.ulcs[ulc].type];
     const uint64_t at = number % a->room, *growth = a->growths + at * a->n_cells;
     if (!hears_tag(m, ulc, a->tags[at]))
         return;
+    const tl_smpm_unit_type *type = &m->layout.types[m->layout.ulcs[ulc].type];
     for (uint32_t i = 0; i < type->n_bits + type->n_multi; i++) {
         const bool is_multi = i >= type->n_bits;
         const size_t place = (size_t)ulc * TL_SMPM_TAPS_OF_ULC + (is_multi ? TL_SMPM_MAX_CTRS + i - type->n_bits : i);
