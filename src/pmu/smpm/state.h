@@ -138,8 +138,8 @@ typedef struct tl_smpm_channel {
     bool has_fixed;
     uint8_t turn; // LITERAL: source served last
     // Of a channel that serves sources in turn. No source has records in its FIFO meanwhile.
-    // lumps: turns with a lump. lumps_at: dequeues before it are done; TL_SMPM_NEVER: a commit runs.
-    // lump_end: cycle of the next last dequeue.
+    // lumps: turns with a lump. lumps_at: dequeues before it are done; TL_SMPM_NEVER: a commit
+    // runs. lump_end: cycle of the next last dequeue.
     uint32_t lumps;
     uint64_t lumps_at, lump_end;
     uint32_t adds_done;  // of the commit or of the fixed record
@@ -309,7 +309,8 @@ static inline uint32_t tl_smpm_source_of(const tl_smpm *m, uint32_t partition) {
 }
 // Returns whether a channel serves several sources, each as it has records.
 static inline bool tl_smpm_takes_turns(const tl_smpm *m, uint32_t channel) { return !m->is_tdm && m->n_turns[channel] > 1; }
-static inline uint32_t tl_smpm_next_in_turn(uint32_t set, uint32_t turn) { // the first one after `turn`
+// Returns the first member of a set after `turn`.
+static inline uint32_t tl_smpm_next_in_turn(uint32_t set, uint32_t turn) {
     const uint32_t after = set & ~((2u << turn) - 1);
     return (uint32_t)__builtin_ctz(after ? after : set);
 }
