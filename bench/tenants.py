@@ -13,6 +13,7 @@ import argparse
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -115,6 +116,8 @@ def main():
     for path in (args.tally, os.path.join(args.guest, "kernel_sort")):
         if not os.access(path, os.X_OK):
             sys.exit(f"bench/tenants.py: {path}: not there; run make first")
+    if args.instructions and not shutil.which("valgrind"):
+        sys.exit("bench/tenants.py: --instructions needs valgrind; install it, or leave the option out for processor time")
     unit = "10^9 host instructions" if args.instructions else "s"
     head = [f"| profile | contexts | {unit} without the monitor | {unit} with it | ratio | {unit} for a context |", "|:--|:--|--:|--:|--:|--:|"]
     print("\n".join(head), flush=True)

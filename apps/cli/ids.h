@@ -46,6 +46,7 @@ enum cli_option_id {
     OPT_MONITOR,
     OPT_OOB,
     OPT_OOB_HOLD,
+    OPT_RECORDS,
     OPT_ROOT,
     OPT_ENV,
     OPT_NETWORK,

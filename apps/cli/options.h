@@ -148,7 +148,7 @@ typedef struct cli_options {
     char *const *workloads; // from argv; none: all
     size_t n_workloads;
 
-    // open-records
+    // open-records; tenants: the folder of records
     const char *records, *key;
     const char *tenants; // tenants: the file
     const char *monitor; // tenants: instead of the file's

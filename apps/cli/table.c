@@ -353,6 +353,9 @@ const cli_option cli_option_rows[] = {
      "Answer out-of-band clients at this Unix socket, mode 0600, while the run goes on: tally oob SOCKET COMMAND.", "@files"},
     {T, OPT_OOB_HOLD, 0, "oob-hold", NULL, WHAT,
      "Keep the chip at the end of the run and answer --oob until an interrupt (Ctrl-C), then print the counts.", NULL},
+    {T, OPT_RECORDS, 0, "records", "FOLDER", WHAT,
+     "Write the sealed records of confidential VMs to this folder: vmN.records, and vmN.key, with which tally open-records opens them.",
+     "@files"},
     {T, OPT_COST, 0, "cost", NULL, WHAT,
      "Print what the monitor's hardware cost in this run, too: activity and energy beside six other ways to count, and the break-even curve "
      "with the run's point. The run takes more host time.",

@@ -127,6 +127,7 @@ int cli_tenants(const cli_options *options) {
     given.oob = options->oob;
     given.oob_key = options->key;
     given.wants_cost = options->wants_cost;
+    given.records = options->records;
     catch_signals();
     tl_status made = tl_tenants_new(&given, &tenants, &err);
     if (made != TL_OK)

@@ -376,6 +376,7 @@ static const value_row rows[] = {
      .offset = AT(monitor),
      .shown = "--monitor",
      .said = "the name is empty; write none for no monitor"},
+    {.id = OPT_RECORDS, .kind = VALUE_TEXT, .offset = AT(records), .shown = "--records", .said = NO_FOLDER},
     {.id = OPT_OOB_HOLD, .kind = VALUE_TRUE, .offset = AT(oob_hold)},
     {.id = OPT_OOB, .kind = VALUE_TEXT, .offset = AT(oob), .shown = "--oob", .said = NO_FILE},
     {.id = OPT_ROOT, .kind = VALUE_TEXT, .offset = AT(run.root), .shown = "--root", .said = NO_FOLDER},

@@ -61,6 +61,9 @@ typedef struct tl_tenants_options {
     // Units then show each window, so that switches may begin some cycles later. TL_EINVAL of
     // tl_tenants_new: the run has no monitor.
     bool wants_cost;
+    // records: a folder. Each confidential VM N gets vmN.records there, the sealed records for its
+    // owner (tally/records.h), and vmN.key, which opens them. NULL: none. Keys are random.
+    const char *records;
 } tl_tenants_options;
 
 TL_API void tl_tenants_options_init(tl_tenants_options *ret_options);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "base/status.h"
@@ -179,6 +180,11 @@ typedef struct tl_chip_monitor_type {
     bool (*store)(tl_chip_monitor *monitor, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t value);
     // Refused accesses and requests so far, of everybody.
     uint64_t (*n_refused)(const tl_chip_monitor *monitor);
+
+    // Seals the blocks of a confidential VM from now on. Called before the run. Records go to one
+    // stream at fixed cycles; the key that opens them goes to the other at once. Errors of streams
+    // are the caller's to check. NULL: the design has none.
+    TL_MUST_CHECK tl_status (*seal)(tl_chip_monitor *monitor, uint32_t vm, FILE *records, FILE *key, tl_arena *arena, tl_error *err);
 
     // Answers a message of an out-of-band client. It allocates nothing and needs no hart. NULL: the
     // design has no mailbox.

@@ -21,6 +21,7 @@
 #include "session/tenants_guest.h"
 #include "session/tenants_monitor.h"
 #include "session/tenants_oob.h"
+#include "session/tenants_records.h"
 #include "session/tenants_state.h"
 
 tl_status tl_tenants_no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
@@ -385,7 +386,8 @@ static tl_status build(tl_tenants *t, tl_error *err) {
     if (status != TL_OK)
         return status;
     tl_tenants_clients_open(t);
-    return tl_tenants_oob_open(t, err);
+    status = tl_tenants_oob_open(t, err);
+    return status == TL_OK ? tl_tenants_records_open(t, err) : status;
 }
 
 static tl_status take_interval(tl_tenants *t, tl_error *err) {
@@ -436,6 +438,7 @@ void tl_tenants_close(tl_tenants *t) {
     if (!t)
         return;
     tl_tenants_oob_close(t);
+    tl_tenants_records_close(t);
     for (uint32_t i = 0; t->vms && i < t->plan.n_vms; i++) {
         if (t->vms[i].guest)
             t->vms[i].guest->free(&t->vms[i]);

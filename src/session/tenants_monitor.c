@@ -16,6 +16,7 @@
 #include "session/account.h"
 #include "session/description.h"
 #include "session/tenants_guest.h"
+#include "session/tenants_records.h"
 
 enum { WRITING_CYCLES = 100 }; // between two looks at a block that is being written
 
@@ -182,8 +183,29 @@ static tl_status check_cost(const tl_tenants *t, tl_error *err) {
     return TL_OK;
 }
 
+// Keys of a file that mean nothing without a monitor.
+static tl_status check_without(const tl_tenants *t, tl_error *err) {
+    for (uint32_t i = 0; i < t->plan.n_vms; i++) {
+        const tl_vm_plan *vm = &t->plan.vms[i];
+        if (vm->is_confidential)
+            return tl_fail(err, TL_EFORMAT,
+                           "%.160s:%u: vms[%u].confidential = on: hides the VM from readers of a monitor, and none runs; "
+                           "name one with monitor:",
+                           t->plan.file_name, vm->confidential_line, i);
+        for (uint32_t k = 0; k < vm->n_contexts && !vm->board; k++)
+            if (!vm->contexts[k].has_no_window)
+                return tl_fail(err, TL_EFORMAT,
+                               "%.160s:%u: vms[%u].contexts[%u].client: names a reader of a monitor, and none runs; "
+                               "name one with monitor:",
+                               t->plan.file_name, vm->contexts[k].line, i, k);
+    }
+    return TL_OK;
+}
+
 tl_status tl_tenants_monitor_open(tl_tenants *t, tl_error *err) {
     tl_status status = find_monitor(t, err);
+    if (status == TL_OK && !t->monitor_type && !t->options.monitor) // --monitor none is a choice
+        status = check_without(t, err);
     if (status == TL_OK && t->options.wants_cost)
         status = check_cost(t, err);
     if (status != TL_OK || !t->monitor_pmu)
@@ -378,6 +400,8 @@ static tl_status deliver(tl_tenants *t, tl_error *err) {
 void tl_tenants_monitor_close(tl_tenants *t) {
     if (t->monitor)
         t->failure = deliver(t, &t->why);
+    if (t->monitor && t->failure == TL_OK)
+        t->failure = tl_tenants_records_end(t, &t->why);
 }
 
 // The cycle from which a partition stands still: its own, because a common one would tell a tenant

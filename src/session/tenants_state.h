@@ -81,6 +81,8 @@ typedef struct tl_tenants_file {
 struct tl_tenants {
     tl_tenants_options options;
     tl_tenants_oob oob;
+    FILE *records[TL_MAX_VMS]; // tenants_records.h
+    uint32_t n_records;
     tl_tenants_plan plan;
     tl_config config;
     tl_arena arena;

@@ -3828,6 +3828,11 @@ def each_mistake_of_tenants_has_a_sentence_with_file_line_key_and_remedy():
             ("vms:\n" + vm(context("exit", 0, stdin="none.txt")), [], 127, "tenants.yaml:2: stdin of guest: ", "none.txt: No such file or directory"),
             ("vms:\n" + vm(context("exit", 0, stdout="/nonexistent/out")), [], 127, "tenants.yaml:2: stdout of guest: /nonexistent/out: No such file"),
             ("vms:\n" + vm(context("exit", 0), root="/nonexistent"), [], 127, "tenants.yaml:2: --root /nonexistent: No such file"),
+            # what only a monitor gives a meaning
+            ("vms:\n" + vm(context("exit", 0), confidential="on"), [], 2, "tenants.yaml:3: vms[0].confidential = on: hides the VM from readers of a monitor", "name one with monitor:"),
+            ("vms:\n" + vm(context("exit", 0, client="context")), [], 2, "tenants.yaml:2: vms[0].contexts[0].client: names a reader of a monitor", "name one with monitor:"),
+            ("vms:\n" + one, ["--records", scratch], 2, "the run has no monitor that seals records; name one with monitor: in the file"),
+            ("monitor: smpm\nvms:\n" + one, ["--records", scratch], 2, "no VM of ", "tenants.yaml is confidential; give one confidential: on"),
             # confidential VMs need cryptography
             ("monitor: smpm\nvms:\n" + vm(context("exit", 0), confidential="on"), [], *((0,) if has_crypto else (2, "tenants.yaml:4: vms[0].confidential = on: this build",
                                                                                            "install libssl-dev and configure with -Dcrypto=enabled"))),
@@ -3836,6 +3841,49 @@ def each_mistake_of_tenants_has_a_sentence_with_file_line_key_and_remedy():
         contains(answer if status else "", *parts)
         if status and (answer.count("\n"), answer.startswith("tally: ")) != (1, True):
             raise AssertionError(f"not one sentence: {answer!r}")
+
+
+@guest
+def records_of_a_run_open_with_tally_and_with_openssl():
+    if "no cryptography" in run("open-records", "--key", "/nonexistent", "x")[2]:
+        raise Skip("this build has no cryptography")
+    folder = os.path.join(scratch, "records")
+    text = "monitor: smpm\nvms:\n" + vm(context("spin", 200000), context("spin", 300000, name="b"), confidential="on") + vm(context("exit", 0))
+    contains(tenants(text, "--records", folder, status=126), "vm1.key: cannot write sealed records there", "name a folder that exists")
+    os.makedirs(folder)
+    counts = tenants(text, "--records", folder, "--set", "smpm.record_cycles=100000")
+    plain = tenants(text)
+    for with_it, without in zip([r for r in counts if r["type"] == "block"], [r for r in plain if r["type"] == "block"]):
+        equal(with_it["events"], without["events"], "records change no count")
+    equal(sorted(os.listdir(folder)), ["vm1.key", "vm1.records"])
+    key, path = (os.path.join(folder, name) for name in ("vm1.key", "vm1.records"))
+    equal([os.stat(name).st_mode & 0o777 for name in (key, path)], [0o600, 0o600])
+    found, out, err = run("open-records", "-j", "--key", key, path)
+    equal((found, err), (0, ""))
+    records = [json.loads(line) for line in out.splitlines()][1:-1]
+    equal([r["seq"] for r in records], list(range(1, len(records) + 1)))
+    equal([int(r["sent_cycle"]) for r in records], [100000 * (i + 1) for i in range(len(records))], "a fixed cadence")
+    equal([r["context"] for r in records[:6]], [None, 0, 1] * 2, "blocks take turns")
+    for block in (r for r in counts if r["type"] == "block" and r.get("vm") == 1):
+        last = [r for r in records if r["context"] == block.get("context") and "unavailable" not in r["flags"]][-1]
+        values = {int(value["count"]) for value in last["values"] if value is not None}
+        for event in ("hart.cycle", "hart.idle_cycle"):
+            equal(int(block["events"][event]["block"]) in values, True, f"{event} of {block.get('context')}")
+    # the independent side: AES-256-CTR from counter 2, as NIST SP 800-38D says
+    fields = dict(line.split(": ") for line in text_of(key).splitlines())
+    with open(path, "rb") as stream:
+        sealed = stream.read()
+    size = len(sealed) // len(records)
+    for i in (0, len(records) - 1):
+        record = sealed[i * size:(i + 1) * size]
+        n, seq = struct.unpack_from("<I", record, 20)[0], struct.unpack_from("<Q", record, 24)[0]
+        nonce = (int(fields["iv"], 16) ^ seq).to_bytes(12, "big")
+        opened = subprocess.run(["openssl", "enc", "-d", "-aes-256-ctr", "-K", fields["key"], "-iv", nonce.hex() + "00000002"], input=record[64:-16],
+                                stdout=subprocess.PIPE, check=True).stdout
+        words = struct.unpack(f"<{len(opened) // 8}Q", opened)
+        equal(words[2], int(records[i]["commit_cycle"]))
+        equal([word for word, value in zip(words[4:4 + n], records[i]["values"]) if value is not None],
+              [int(value["count"]) for value in records[i]["values"] if value is not None])
 
 
 @guest

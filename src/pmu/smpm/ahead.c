@@ -16,7 +16,7 @@ static uint64_t lump_last(const tl_smpm *m, uint32_t channel, const tl_smpm_fifo
 
 uint32_t tl_smpm_lump_left(const tl_smpm *m, uint32_t channel, uint32_t source, uint64_t cycle) {
     const tl_smpm_fifo *fifo = &m->fifos[channel][source];
-    if (fifo->lump_n == 0 || cycle <= fifo->lump_first)
+    if (fifo->lump_n == 0 || cycle <= fifo->lump_first || tl_smpm_takes_turns(m, channel))
         return fifo->lump_n;
     uint64_t n_gone = (cycle - 1 - fifo->lump_first) / m->n_turns[channel] + 1;
     return n_gone >= fifo->lump_n ? 0 : fifo->lump_n - (uint32_t)n_gone;
@@ -43,7 +43,17 @@ static uint32_t dests_of(const tl_smpm *m, uint32_t ccu, uint32_t at) {
     return scope == TL_SMPM_SHARED || tl_smpm_row_is_of(m, route, scope) ? route->dests : 0;
 }
 
-// Cycle of the first dequeue of a lump; 0: the rows do not go to the channel as one lump.
+// OVF of a lump reaches the channel at once, so a commit that comes first would tell it.
+static bool has_ovf(const tl_smpm *m, uint32_t ccu) {
+    const tl_smpm_collector *c = &m->core->ccus[ccu];
+    bool any = false;
+    for (uint32_t at = 0; c->holds[c->active ^ 1] && at < m->n_sent[ccu]; at++)
+        any |= m->row_ovf[tl_smpm_bank_row(m, ccu, c->active ^ 1u, row_of(m, ccu, at))] != 0;
+    return any;
+}
+
+// Cycle of the first dequeue of a lump, or of its first arrival at a channel that serves sources in
+// turn. 0: the rows do not go to the channel as one lump.
 static uint64_t first_dequeue(const tl_smpm *m, uint32_t ccu, uint32_t channel) {
     const tl_smpm_core *s = m->core;
     const tl_smpm_channel *c = &s->channels[channel];
@@ -52,10 +62,11 @@ static uint64_t first_dequeue(const tl_smpm *m, uint32_t ccu, uint32_t channel) 
     bool is_device = channel == 0 || channel == m->channel_d;
     if (n == 0 || last - first + 1 != n || m->fifos[channel][source].n)
         return 0;
-    if (c->is_committing || c->has_fixed || c->commit_is_wanted || (!is_device && s->has_fixed_rows >> channel & 1) ||
-        (!m->is_tdm && n_turns != 1))
+    if (c->is_committing || c->has_fixed || c->commit_is_wanted || (!is_device && s->has_fixed_rows >> channel & 1))
         return 0;
     uint64_t begin = s->now + 1 + first, arrival = begin + m->config.noc_cycles;
+    if (tl_smpm_takes_turns(m, channel))
+        return is_device && s->waiting[channel] == 0 && n <= m->fifo_depth[channel][source] && !has_ovf(m, ccu) ? arrival : 0;
     uint64_t dequeue = tl_smpm_next_slot(arrival, n_turns, turn_of(m, channel, source)), last_send = begin + n - 1;
     // Before the last send.
     uint64_t n_gone = dequeue < last_send ? (last_send - 1 - dequeue) / n_turns + 1 : 0;
@@ -115,6 +126,7 @@ static bool begin_for_one(tl_smpm *m, uint32_t ccu) {
     for (uint32_t at = 0; at < n_sent; at++)
         for (uint32_t left = dests_of(m, ccu, at); left; left &= left - 1)
             n_rows[__builtin_ctz(left)]++;
+    tl_smpm_ahead_unlump(m, m->core->ccu_dests[ccu], m->core->now);
     for (uint32_t channel = 0; channel < m->n_channels; channel++)
         if (n_rows[channel] && !has_room(m, source, channel, n_rows[channel]))
             return false;
@@ -149,15 +161,20 @@ bool tl_smpm_ahead_begin(tl_smpm *m, uint32_t ccu) {
     }
     for (uint32_t at = 0; c->holds[c->active ^ 1] && at < n_sent; at++)
         add_row(m, ccu, row_of(m, ccu, at), lumps);
+    tl_smpm_ahead_unlump(m, dests & ~lumps, s->now);
     for (uint32_t at = 0; lumps != dests && at < n_sent; at++)
         put(m, ccu, at, lumps);
     for (uint32_t left = lumps; left; left &= left - 1) {
         uint32_t channel = (uint32_t)__builtin_ctz(left);
         tl_smpm_fifo *fifo = &m->fifos[channel][source];
+        s->counters.records += s->n_rows_to[ccu][channel];
+        s->channels[channel].min_seq[ccu] = c->seq;
+        if (tl_smpm_takes_turns(m, channel)) {
+            tl_smpm_turns_add(m, channel, turn_of(m, channel, source), s->n_rows_to[ccu][channel], dequeues[channel]);
+            continue;
+        }
         fifo->lump_first = dequeues[channel];
         fifo->lump_n = s->n_rows_to[ccu][channel];
-        s->counters.records += fifo->lump_n;
-        s->channels[channel].min_seq[ccu] = c->seq;
         s->lump_due = tl_lesser(s->lump_due, lump_last(m, channel, fifo));
     }
     begin_ahead(m, ccu);
@@ -180,10 +197,23 @@ void tl_smpm_ahead_end(tl_smpm *m) {
     }
 }
 
+static void end_in_turn(tl_smpm *m, uint32_t channel) {
+    tl_smpm_core *s = m->core;
+    const uint32_t turn = s->channels[channel].lump_end == s->now ? tl_smpm_turns_end(m, channel) : UINT32_MAX;
+    if (turn != UINT32_MAX)
+        s->channels[channel].done |= m->ccus_of[m->turns[channel][turn]]; // one CCU
+    if (s->channels[channel].lumps)
+        s->lump_due = tl_lesser(s->lump_due, s->channels[channel].lump_end);
+}
+
 void tl_smpm_lumps_end(tl_smpm *m) {
     tl_smpm_core *s = m->core;
     s->lump_due = TL_SMPM_NEVER;
-    for (uint32_t channel = 0; channel < m->n_channels; channel++)
+    for (uint32_t channel = 0; channel < m->n_channels; channel++) {
+        if (tl_smpm_takes_turns(m, channel)) {
+            end_in_turn(m, channel);
+            continue;
+        }
         for (uint32_t turn = 0; turn < m->n_turns[channel]; turn++) {
             uint32_t source = m->turns[channel][turn];
             const tl_smpm_fifo *fifo = &m->fifos[channel][source];
@@ -193,6 +223,7 @@ void tl_smpm_lumps_end(tl_smpm *m) {
             else if (last == s->now && (channel == 0 || channel == m->channel_d || source == m->channel_source[channel]))
                 s->channels[channel].done |= m->ccus_of[source]; // one CCU
         }
+    }
 }
 
 static uint32_t n_gone(const tl_smpm *m, uint32_t ccu, uint64_t cycle) { // before the cycle
@@ -227,6 +258,55 @@ static void take_back(tl_smpm *m, uint32_t ccu, uint32_t channel, uint64_t cycle
     fifo->lump_n = 0;
 }
 
+// Records that are left of a lump, the last one first. Those of the future have an arrival to come.
+static void put_left(tl_smpm *m, uint32_t channel, uint32_t source) {
+    const uint32_t ccu = (uint32_t)__builtin_ctz(m->ccus_of[source]), last = m->core->last_sent[ccu][channel];
+    const tl_smpm_collector *c = &m->core->ccus[ccu];
+    for (uint32_t i = 0; i < m->fifos[channel][source].lump_n; i++) {
+        const uint32_t row = row_of(m, ccu, last - i), at = m->row_first[ccu] + row;
+        tl_smpm_channel_add_row(m, channel, &m->rows[at], &m->row_routes[at], m->lanes[tl_smpm_bank_row(m, ccu, c->active ^ 1u, row)],
+                                UINT64_MAX);
+        const tl_smpm_record record = record_of(m, ccu, row, channel);
+        tl_smpm_rcb_put_first(m, source, channel, &record, c->drain_cycle + last - i);
+    }
+}
+
+void tl_smpm_ahead_unlump(tl_smpm *m, uint32_t channels, uint64_t cycle) {
+    for (uint32_t left = channels; left; left &= left - 1) {
+        const uint32_t channel = (uint32_t)__builtin_ctz(left);
+        tl_smpm_channel *c = &m->core->channels[channel];
+        if (TL_LIKELY(c->lumps == 0))
+            continue;
+        tl_smpm_turns_run(m, channel, cycle);
+        for (uint32_t turns = c->lumps; turns; turns &= turns - 1)
+            put_left(m, channel, m->turns[channel][__builtin_ctz(turns)]);
+        tl_smpm_turns_forget(m, channel);
+    }
+}
+
+static bool left_holds_units(const tl_smpm *m, uint32_t channel, uint32_t source) {
+    const uint32_t ccu = (uint32_t)__builtin_ctz(m->ccus_of[source]), last = m->core->last_sent[ccu][channel];
+    const tl_smpm_collector *c = &m->core->ccus[ccu];
+    bool any = false;
+    for (uint32_t i = 0; c->holds[c->active ^ 1] && i < m->fifos[channel][source].lump_n; i++)
+        any |= tl_smpm_holds_units(m->lanes[tl_smpm_bank_row(m, ccu, c->active ^ 1u, row_of(m, ccu, last - i))]);
+    return any;
+}
+
+void tl_smpm_ahead_pause(tl_smpm *m, uint32_t channel) {
+    const tl_smpm_channel *c = &m->core->channels[channel];
+    bool holds_units = false;
+    if (TL_LIKELY(c->lumps == 0))
+        return;
+    tl_smpm_turns_run(m, channel, m->core->now + 1);
+    for (uint32_t turns = c->lumps; turns; turns &= turns - 1)
+        holds_units |= left_holds_units(m, channel, m->turns[channel][__builtin_ctz(turns)]);
+    if (holds_units)
+        tl_smpm_ahead_unlump(m, 1u << channel, m->core->now + 1);
+    else
+        tl_smpm_turns_pause(m, channel);
+}
+
 void tl_smpm_ahead_settle(tl_smpm *m, uint32_t ccu, uint64_t cycle) {
     tl_smpm_core *s = m->core;
     tl_smpm_collector *c = &s->ccus[ccu];
@@ -235,6 +315,8 @@ void tl_smpm_ahead_settle(tl_smpm *m, uint32_t ccu, uint64_t cycle) {
     const uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), n = c->is_ahead ? n_gone(m, ccu, cycle) : m->n_sent[ccu];
     for (uint32_t left = s->ccu_dests[ccu]; left; left &= left - 1) {
         uint32_t channel = (uint32_t)__builtin_ctz(left);
+        if (m->fifos[channel][source].lump_n)
+            tl_smpm_ahead_unlump(m, 1u << channel, cycle);
         if (m->fifos[channel][source].lump_n) {
             take_back(m, ccu, channel, cycle);
             continue;

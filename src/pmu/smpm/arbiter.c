@@ -114,6 +114,7 @@ static void end_commit(tl_smpm *m, uint32_t channel, uint64_t cycle) {
     c->active_since = cycle;
     c->is_committing = c->holds = false;
     c->commit_done = cycle + m->config.mem_cycles;
+    tl_smpm_turns_resume(m, channel, cycle + 1);
     m->core->counters.commits++;
     if (m->plan.observer.commit)
         m->plan.observer.commit(m->plan.observer.ctx, c->busy_begin, cycle, channel);
@@ -277,11 +278,6 @@ static uint32_t busy_channels(const tl_smpm *m) {
     return busy;
 }
 
-static uint32_t next_in_turn(uint32_t busy, uint32_t turn) { // the first one after `turn`
-    uint32_t after = busy & ~((2u << turn) - 1);
-    return (uint32_t)__builtin_ctz(after ? after : busy);
-}
-
 void tl_smpm_arbiter_run(tl_smpm *m, uint64_t until) {
     tl_smpm_core *s = m->core;
     for (uint32_t busy; s->arb_at < until && (busy = busy_channels(m)) != 0;) {
@@ -295,10 +291,10 @@ void tl_smpm_arbiter_run(tl_smpm *m, uint64_t until) {
             add_many(m, (uint32_t)__builtin_ctz(left), s->channels[__builtin_ctz(left)].adds_done + (uint32_t)rounds);
         s->arb_at += rounds * n;
         for (uint32_t i = 0; rounds && i < n; i++)
-            s->arb_turn = next_in_turn(busy, s->arb_turn);
+            s->arb_turn = tl_smpm_next_in_turn(busy, s->arb_turn);
         if (rounds)
             continue;
-        s->arb_turn = next_in_turn(busy, s->arb_turn);
+        s->arb_turn = tl_smpm_next_in_turn(busy, s->arb_turn);
         add(m, s->arb_turn, s->arb_at++);
     }
     s->arb_at = until > s->arb_at ? until : s->arb_at;
@@ -309,7 +305,7 @@ uint64_t tl_smpm_arbiter_next(const tl_smpm *m) {
     const uint32_t busy = busy_channels(m), n = (uint32_t)__builtin_popcount(busy);
     uint64_t next = TL_SMPM_NEVER;
     for (uint32_t i = 0, turn = s->arb_turn; i < n; i++) {
-        turn = next_in_turn(busy, turn);
+        turn = tl_smpm_next_in_turn(busy, turn);
         next = tl_lesser(next, s->arb_at + (uint64_t)(n_adds(m, turn) - s->channels[turn].adds_done - 1) * n + i);
     }
     return next;

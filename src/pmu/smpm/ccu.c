@@ -159,6 +159,7 @@ static uint32_t scope_dests(const tl_smpm *m, uint32_t ccu, uint32_t scope) {
 static void send_empty(tl_smpm *m, uint32_t ccu) {
     tl_smpm_collector *c = &m->core->ccus[ccu];
     uint32_t source = tl_smpm_source_of(m, m->layout.ccus[ccu].partition), dests = scope_dests(m, ccu, c->drain_scope);
+    tl_smpm_ahead_unlump(m, dests, m->core->now);
     if (!tl_smpm_rcb_has_credit(m, source, dests))
         return;
     tl_smpm_record record = {
@@ -220,6 +221,7 @@ static bool send_row(tl_smpm *m, uint32_t ccu, uint32_t row) {
         c->is_lossy[c->active] |= c->is_lossy[idle];
         return true;
     }
+    tl_smpm_ahead_unlump(m, dests, m->core->now);
     if (!tl_smpm_rcb_has_credit(m, source, dests))
         return false;
     tl_smpm_record record = tl_smpm_ccu_record(m, ccu, row, at);

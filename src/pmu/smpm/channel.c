@@ -32,10 +32,10 @@ static bool commit_is_due(const tl_smpm *m, uint32_t channel) {
         return !c->is_held && c->done != 0 && c->done == m->ccus_of[m->channel_source[channel]];
     if (m->is_safe)
         return false;
-    uint32_t enabled = 0;
-    for (uint32_t ccu = 0; ccu < m->layout.n_ccus; ccu++)
-        enabled |= (uint32_t)(m->core->ccus[ccu].line && m->core->last_row[ccu][channel] != 0xffff) << ccu;
-    return c->done != 0 && (enabled & ~c->done) == 0;
+    bool is_due = c->done != 0;
+    for (uint32_t ccu = 0; ccu < m->layout.n_ccus && is_due; ccu++)
+        is_due = c->done >> ccu & 1 || !m->core->ccus[ccu].line || m->core->last_row[ccu][channel] == 0xffff;
+    return is_due;
 }
 
 static void begin_blocks(tl_smpm *m, uint32_t first, uint32_t second) {
@@ -47,6 +47,7 @@ static void begin_blocks(tl_smpm *m, uint32_t first, uint32_t second) {
 
 static void begin_commit(tl_smpm *m, uint32_t channel) {
     tl_smpm_channel *c = &m->core->channels[channel];
+    tl_smpm_ahead_pause(m, channel);
     begin_blocks(m, c->vm_block, c->ctx_block);
     c->is_committing = true;
     c->commit_is_wanted = false;

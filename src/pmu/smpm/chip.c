@@ -18,6 +18,7 @@
 #include "base/bits.h"
 #include "pmu/smpm/metered.h"
 #include "pmu/smpm/oob.h"
+#include "pmu/smpm/sealing.h"
 #include "pmu/smpm/service.h"
 #include "pmu/smpm/taps.h"
 #include "sealed/crypto.h"
@@ -68,6 +69,7 @@ struct tl_chip_monitor {
     uint64_t *list; // for software: names of counts
     uint32_t n_list_words;
     tl_smpm_service *service;
+    tl_smpm_sealing *sealing;               // NULL: no VM has sealed records
     tl_smpm_metered *metered;               // NULL: nobody asked for the cost
     uint32_t vm_of[TL_SMPM_MAX_PARTITIONS]; // that has the partition; TL_MONITOR_NONE: nobody
     uint64_t idle_cycles, idle_from;        // until idle_from; since then if no partition has a VM
@@ -107,10 +109,10 @@ static bool hears_tag(const tl_chip_monitor *m, uint32_t ulc, uint32_t tag) {
 
 static void hear(tl_chip_monitor *m, uint32_t ulc, uint64_t number) {
     const arrivals *a = &m->arrivals;
-    const tl_smpm_unit_type *type = &m->layout.types[m->layout.ulcs[ulc].type];
     const uint64_t at = number % a->room, *growth = a->growths + at * a->n_cells;
     if (!hears_tag(m, ulc, a->tags[at]))
         return;
+    const tl_smpm_unit_type *type = &m->layout.types[m->layout.ulcs[ulc].type];
     for (uint32_t i = 0; i < type->n_bits + type->n_multi; i++) {
         const bool is_multi = i >= type->n_bits;
         const size_t place = (size_t)ulc * TL_SMPM_TAPS_OF_ULC + (is_multi ? TL_SMPM_MAX_CTRS + i - type->n_bits : i);
@@ -129,11 +131,20 @@ static void hear_until(tl_chip_monitor *m, uint32_t ulc, uint64_t cycle) {
         hear(m, ulc, a->n_heard[ulc]++);
 }
 
+// Runs the model. A sealed record shows blocks of its own cycle.
+static void run_model(tl_chip_monitor *m, uint64_t until) {
+    for (uint64_t at; m->sealing && (at = tl_smpm_sealing_next(m->sealing)) <= until;) {
+        tl_smpm_run(m->model, at);
+        tl_smpm_sealing_tick(m->sealing, at);
+    }
+    tl_smpm_run(m->model, until);
+}
+
 // The oldest burst leaves the ring, so the model must not ask for a cycle before it any more.
 static void forget_oldest(tl_chip_monitor *m, uint64_t cycle) {
     arrivals *a = &m->arrivals;
     if (a->cycles[a->n % a->room] + a->room > tl_smpm_now(m->model))
-        tl_smpm_run(m->model, cycle);
+        run_model(m, cycle);
     for (uint32_t ulc = 0; ulc < m->layout.n_ulcs; ulc++)
         if (is_shared(m, ulc) && a->n_heard[ulc] <= a->n - a->room)
             hear(m, ulc, a->n_heard[ulc]++);
@@ -535,17 +546,20 @@ static void note_ends(tl_chip_monitor *m) {
 }
 
 static tl_status reach(tl_chip_monitor *m, uint64_t cycle, tl_error *err) {
-    tl_smpm_run(m->model, cycle);
+    run_model(m, cycle);
     tl_status status = make_requests(m, cycle, err);
     if (status != TL_OK)
         return status;
     if (tl_smpm_next(m->model) <= cycle)
-        tl_smpm_run(m->model, cycle + 1);
+        run_model(m, cycle + 1);
     note_ends(m);
     return TL_OK;
 }
 
-static void unseen(tl_chip_monitor *m, uint64_t until) { tl_smpm_unseen(m->model, until); }
+static void unseen(tl_chip_monitor *m, uint64_t until) {
+    if (!m->sealing) // records show blocks all the time
+        tl_smpm_unseen(m->model, until);
+}
 static uint64_t lag(const tl_chip_monitor *m) { return tl_smpm_lag(m->model); }
 
 static bool flushes_caches(const tl_chip_monitor *m) { return tl_smpm_is_on(m->config.vm_switch_flush); }
@@ -556,7 +570,8 @@ static void last_switch(const tl_chip_monitor *m, uint32_t partition, tl_monitor
 static uint64_t completes(tl_chip_monitor *m) {
     const uint64_t shown = shows_at(m, TL_SMPM_SHARED), now = tl_smpm_now(m->model);
     const uint64_t drain = tl_smpm_layout_bounds(&m->config, &m->layout).drain_max;
-    return (shown > now ? shown : now) + N_COMMIT_PERIODS * (uint64_t)m->config.tb_period + 2 * drain;
+    return (shown > now ? shown : now) + N_COMMIT_PERIODS * (uint64_t)m->config.tb_period + 2 * drain +
+           (m->sealing ? tl_smpm_sealing_round_cycles(m->sealing) : 0);
 }
 
 static bool is_writing(const tl_chip_monitor *m) {
@@ -648,7 +663,7 @@ tl_smpm_service *tl_smpm_chip_service(tl_chip_monitor *m) { return m->service; }
 static uint64_t window_bytes(const tl_chip_monitor *m) { return tl_smpm_service_bytes(m->service); }
 static uint64_t requests_at(const tl_chip_monitor *m) { return (void)m, 0; }
 static uint64_t audit_at(const tl_chip_monitor *m) { return tl_smpm_service_page(m->service, TL_SMPM_PAGE_AUDIT); }
-static void present(tl_chip_monitor *m, uint64_t cycle) { tl_smpm_run(m->model, cycle); }
+static void present(tl_chip_monitor *m, uint64_t cycle) { run_model(m, cycle); }
 static bool load(tl_chip_monitor *m, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value) {
     return tl_smpm_service_load(m->service, client, offset, size_bytes, ret_value);
 }
@@ -656,6 +671,18 @@ static bool store(tl_chip_monitor *m, const tl_monitor_client *client, uint64_t 
     return tl_smpm_service_store(m->service, client, offset, size_bytes, value);
 }
 static uint64_t n_refused(const tl_chip_monitor *m) { return tl_smpm_service_mcu(m->service)->audit.n_entries; }
+
+static tl_status seal(tl_chip_monitor *m, uint32_t vm, FILE *records, FILE *key, tl_arena *arena, tl_error *err) {
+    const tl_smpm_sealing_plan plan = {.mcu = tl_smpm_service_mcu(m->service),
+                                       .n = tl_smpm_n_metrics(&m->config, m->layout.n_types),
+                                       .is_literal = !m->plan.is_safe,
+                                       .interval_cycles = m->config.record_cycles};
+    uint32_t n_ctxs = 0;
+    for (uint32_t i = 0; i < m->plan.n_tenants; i++)
+        n_ctxs += m->plan.tenants[i].vm == vm;
+    tl_status status = m->sealing ? TL_OK : tl_smpm_sealing_new(&plan, arena, &m->sealing, err);
+    return status == TL_OK ? tl_smpm_sealing_add(m->sealing, vm, n_ctxs, tl_smpm_now(m->model), records, key, arena, err) : status;
+}
 
 static void oob_answer(tl_chip_monitor *m, const uint8_t *message, uint8_t *ret_answer) {
     _Static_assert((int)TL_SMPM_OOB_MESSAGE_BYTES == (int)TL_MONITOR_MESSAGE_BYTES, "one message of the wire");
@@ -692,6 +719,7 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .load = load,
     .store = store,
     .n_refused = n_refused,
+    .seal = seal,
     .oob_answer = oob_answer,
     .oob_hang_up = oob_hang_up,
 };

@@ -45,6 +45,7 @@ const tl_smpm_config tl_smpm_default_settings = {
     .load_cycles = 100,
     .filters = 8,
     .snapshot_cycles = 10000,
+    .record_cycles = 1000000,
 };
 
 // A choice that the description leaves to the profile.

@@ -81,6 +81,7 @@ typedef struct tl_smpm_config {
     // tl_smpm_switch: traffic of CS8 counts in the SWITCH part of the VM0 block.
     uint32_t count_switch;
     uint32_t snapshot_cycles; // least distance of two snapshot requests of one partition
+    uint32_t record_cycles;   // between two sealed records of a confidential VM
     uint32_t hv_reads_vm;     // tl_smpm_switch: the hypervisor may read VM blocks
     // tl_smpm_switch: private caches are flushed when a partition changes its VM.
     uint32_t vm_switch_flush;

@@ -674,6 +674,8 @@ static void step(tl_smpm *m) {
         tl_smpm_tb_step(m);
     for (uint32_t left = s->draining; left; left &= left - 1)
         tl_smpm_ccu_step(m, (uint32_t)__builtin_ctz(left));
+    if (s->replan)
+        tl_smpm_turns_plan(m);
     if (s->now == s->ahead_due)
         tl_smpm_ahead_end(m);
     if (s->now == s->lump_due)
@@ -726,6 +728,21 @@ static bool any_is_busy(const tl_smpm *m) {
     return any;
 }
 
+// Notes the next event of each channel, or of those that have moved. Under round robin one answer
+// holds for all that are busy.
+static void note_next(const tl_smpm *m, uint64_t *channel_at, bool of_all) {
+    uint64_t of_busy = 0;
+    for (uint32_t channel = 0; channel < m->n_channels; channel++) {
+        const tl_smpm_channel *c = &m->core->channels[channel];
+        const bool is_batched = (c->is_committing || c->has_fixed) && !m->is_tdm && tl_smpm_batches(m);
+        if (!of_all && channel_at[channel] != 0)
+            continue;
+        if (is_batched && of_busy == 0)
+            of_busy = tl_smpm_arbiter_next(m);
+        channel_at[channel] = is_batched ? of_busy : tl_smpm_channel_next(m, channel);
+    }
+}
+
 // As step, of a cycle in which nothing happens outside of channels. A channel keeps the cycle of
 // its next event until something moves it. Under round robin, busy channels move one another.
 static void step_channels(tl_smpm *m, uint64_t *channel_at) {
@@ -748,9 +765,7 @@ static void step_channels(tl_smpm *m, uint64_t *channel_at) {
         if (s->managers[partition].step != TL_SMPM_IDLE)
             tl_smpm_manager_step(m, partition);
     s->front = ++s->now;
-    for (uint32_t channel = 0; channel < m->n_channels; channel++)
-        if (channel_at[channel] == 0 || s->due == 0 || moves_all)
-            channel_at[channel] = tl_smpm_channel_next(m, channel);
+    note_next(m, channel_at, s->due == 0 || moves_all);
     if (s->due < s->now)
         s->due = tl_smpm_tb_next(m);
 }
@@ -767,8 +782,7 @@ static bool skip(tl_smpm *m, uint64_t until) {
     tl_smpm_core *s = m->core;
     const bool may_split = tl_smpm_batches(m);
     uint64_t channel_at[TL_SMPM_MAX_CHANNELS];
-    for (uint32_t channel = 0; channel < m->n_channels; channel++)
-        channel_at[channel] = tl_smpm_channel_next(m, channel);
+    note_next(m, channel_at, true);
     for (;;) {
         const uint64_t of_channels = next_of_channels(m, channel_at);
         if (m->leaps && of_channels == TL_SMPM_NEVER)

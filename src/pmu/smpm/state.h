@@ -121,8 +121,11 @@ typedef struct tl_smpm_entry {
 
 typedef struct tl_smpm_fifo {
     uint32_t head, n;
-    uint32_t lump_n;     // fast: records that the channel has as one lump; it dequeues one a turn
-    uint64_t lump_first; // cycle of the first
+    // Fast: records that the channel has as one lump, and the cycle in which it dequeues the first.
+    // A channel that serves sources in turn counts both on: records that are left, and the arrival
+    // of the first of them.
+    uint32_t lump_n;
+    uint64_t lump_first;
 } tl_smpm_fifo;
 
 // ---- channels ----
@@ -133,7 +136,12 @@ typedef struct tl_smpm_channel {
     bool is_committing, is_held, commit_is_wanted, commit_was_wanted;
     bool holds; // false: each accumulator is 0
     bool has_fixed;
-    uint8_t turn;        // LITERAL: source served last
+    uint8_t turn; // LITERAL: source served last
+    // Of a channel that serves sources in turn. No source has records in its FIFO meanwhile.
+    // lumps: turns with a lump. lumps_at: dequeues before it are done; TL_SMPM_NEVER: a commit
+    // runs. lump_end: cycle of the next last dequeue.
+    uint32_t lumps;
+    uint64_t lumps_at, lump_end;
     uint32_t adds_done;  // of the commit or of the fixed record
     uint64_t busy_begin; // cycle in which the commit or the fixed record began
     uint64_t busy_end;   // cycle of its last add; fast only
@@ -197,6 +205,7 @@ typedef struct tl_smpm_core { // what changes, besides the arrays
     tl_smpm_manager managers[TL_SMPM_MAX_PARTITIONS];
     uint32_t waiting[TL_SMPM_MAX_CHANNELS]; // sources with records on their way or in the FIFO
     uint32_t draining;                      // CCUs that drain or have something to serve
+    uint32_t replan;                        // fast: channels whose lumps have changed
     uint16_t ccu_dests[TL_SMPM_MAX_CCUS];
     uint16_t last_row[TL_SMPM_MAX_CCUS][TL_SMPM_MAX_CHANNELS];
     // first_sent: index into m->sent.
@@ -297,6 +306,13 @@ static inline uint32_t tl_smpm_bank_row(const tl_smpm *m, uint32_t ccu, uint32_t
 }
 static inline uint32_t tl_smpm_source_of(const tl_smpm *m, uint32_t partition) {
     return partition == TL_SMPM_SHARED ? m->layout.n_partitions : partition;
+}
+// Returns whether a channel serves several sources, each as it has records.
+static inline bool tl_smpm_takes_turns(const tl_smpm *m, uint32_t channel) { return !m->is_tdm && m->n_turns[channel] > 1; }
+// Returns the first member of a set after `turn`.
+static inline uint32_t tl_smpm_next_in_turn(uint32_t set, uint32_t turn) {
+    const uint32_t after = set & ~((2u << turn) - 1);
+    return (uint32_t)__builtin_ctz(after ? after : set);
 }
 // A drain for one partition sends the row.
 static inline bool tl_smpm_row_is_of(const tl_smpm *m, const tl_smpm_row_route *route, uint32_t partition) {
@@ -405,8 +421,26 @@ void tl_smpm_ahead_settle(tl_smpm *m, uint32_t ccu, uint64_t cycle);
 uint64_t tl_smpm_ahead_unsent(const tl_smpm *m); // records that are counted and not sent yet
 // Returns how many records of the lump are not dequeued before `cycle`.
 uint32_t tl_smpm_lump_left(const tl_smpm *m, uint32_t channel, uint32_t source, uint64_t cycle);
+// Called before records reach FIFOs of channels: lumps of those that serve sources in turn become
+// records. Dequeues before `cycle` are done.
+void tl_smpm_ahead_unlump(tl_smpm *m, uint32_t channels, uint64_t cycle);
+// A channel begins a commit. The rest of each lump waits, or becomes records if it holds units.
+void tl_smpm_ahead_pause(tl_smpm *m, uint32_t channel);
 // Returns the earliest arrival of a record behind the lump; 0: there is no lump.
 uint64_t tl_smpm_lump_behind(const tl_smpm *m, uint32_t channel, uint32_t source);
+
+//  ---- turns.c: lumps in channels that serve several sources in turn
+// Adds a lump whose first record has an arrival. tl_smpm_turns_plan must follow in the same cycle.
+void tl_smpm_turns_add(tl_smpm *m, uint32_t channel, uint32_t turn, uint32_t n_records, uint64_t arrival);
+void tl_smpm_turns_plan(tl_smpm *m); // finds out when lumps end
+// Does all dequeues before `until`.
+void tl_smpm_turns_run(tl_smpm *m, uint32_t channel, uint64_t until);
+void tl_smpm_turns_forget(tl_smpm *m, uint32_t channel); // no lump is left
+// A commit begins and ends. No record is dequeued in between.
+void tl_smpm_turns_pause(tl_smpm *m, uint32_t channel);
+void tl_smpm_turns_resume(tl_smpm *m, uint32_t channel, uint64_t cycle);
+// Returns the turn whose last record is dequeued in the present cycle; UINT32_MAX: none.
+uint32_t tl_smpm_turns_end(tl_smpm *m, uint32_t channel);
 
 //  ---- manager.c
 void tl_smpm_manager_step(tl_smpm *m, uint32_t partition);

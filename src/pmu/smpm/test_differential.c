@@ -131,9 +131,10 @@ static void run_side(side *s, uint64_t until) {
 
 static uint32_t pick(uint64_t *random, uint32_t low, uint32_t high) { return low + below(random, high - low + 1); }
 
-static bool choose(rig *r, uint64_t seed) { // false: the configuration is impossible
+// false: the configuration is impossible.
+static bool choose(rig *r, uint64_t seed, bool is_literal) {
     uint64_t random = seed << 20;
-    tl_smpm_config c = tl_smpm_config_default(below(&random, 3) ? TL_SMPM_SAFE : TL_SMPM_LITERAL);
+    tl_smpm_config c = tl_smpm_config_default(below(&random, 3) && !is_literal ? TL_SMPM_SAFE : TL_SMPM_LITERAL);
     c.ulc_ctrs = pick(&random, 2, 20);
     c.ulc_bits = pick(&random, 4, 10);
     c.ulc_lanes = pick(&random, 1, 8);
@@ -158,10 +159,14 @@ static bool choose(rig *r, uint64_t seed) { // false: the configuration is impos
     c.rcb_depth = pick(&random, 8, 80);
     c.snapshot_cycles = pick(&random, 0, 3000);
     c.skip_zeros = c.profile == TL_SMPM_LITERAL && below(&random, 2) ? TL_SMPM_ON : TL_SMPM_OFF;
+    if (is_literal) { // windows are skipped
+        c.tb_period = pick(&random, 16000, 40000);
+        c.zero_frames = c.skip_zeros = TL_SMPM_OFF;
+    }
     tl_smpm_config_resolve(&c);
     uint32_t frame = tl_smpm_frame_cycles(&c, false);
     c.ulc_period = frame + 1 > tl_smpm_ulc_max(&c) ? frame + 1 : pick(&random, frame + 1, (uint32_t)tl_smpm_ulc_max(&c));
-    if (below(&random, 4) == 0 && c.tb_period > 12000)
+    if (below(&random, 4) == 0 && c.tb_period > 12000 && !is_literal)
         c.ccu_thr = pick(&random, 200, 3000);
     tl_smpm_chip chip = {
         .n_partitions = pick(&random, 1, 3), .n_harts = pick(&random, 1, 2), .n_slices = pick(&random, 1, 2), .n_mem_channels = 1};
@@ -241,10 +246,11 @@ typedef struct lazy_counts {
     uint64_t n, n_literal; // n_literal: with switches
 } lazy_counts;
 
-static bool check_seed(uint64_t seed, uint64_t n_cycles, lazy_counts *counts) {
+// in_phase: a LITERAL chip whose sources all have the same pulses, so that they take turns.
+static bool check_seed(uint64_t seed, uint64_t n_cycles, bool in_phase, lazy_counts *counts) {
     side *sides = calloc(N_SIDES, sizeof *sides);
     uint64_t random = ~seed << 16;
-    bool is_possible = choose(&sides[0].r, seed);
+    bool is_possible = choose(&sides[0].r, seed, in_phase);
     // The sides are: reference, fast with every frame, fast with records, fast.
     for (uint32_t i = 0; is_possible && i < N_SIDES; i++) {
         sides[i].r.seed = seed;
@@ -263,6 +269,8 @@ static bool check_seed(uint64_t seed, uint64_t n_cycles, lazy_counts *counts) {
         n_cycles += 2 * sides[0].r.config.tb_period;
     bool is_in_drain = false;
     uint64_t starts[4] = {below(&random, 300), below(&random, 300), below(&random, 300), below(&random, 300)};
+    for (uint32_t i = 1; in_phase && i < 4; i++)
+        starts[i] = starts[0];
     for (uint64_t now = 0; is_possible && now < n_cycles;) {
         for (uint32_t i = 0; i < N_SIDES; i++)
             for (uint32_t p = 0; p <= sides[i].r.layout.n_partitions; p++)
@@ -292,17 +300,26 @@ static void test_fast_equals_reference(void **state) {
     uint64_t n = seeds ? strtoull(seeds, NULL, 10) : 16, n_done = 0;
     lazy_counts lazy = {0};
     for (uint64_t seed = first ? strtoull(first, NULL, 10) : 1; n_done < n; seed++)
-        n_done += check_seed(seed, 40000, &lazy);
+        n_done += check_seed(seed, 40000, false, &lazy);
     print_message("%llu configurations, %llu of them skip windows, %llu in LITERAL with switches\n", (unsigned long long)n_done,
                   (unsigned long long)lazy.n, (unsigned long long)lazy.n_literal);
     assert_true(first || (lazy.n > n / 8 && lazy.n_literal > 0));
+}
+
+static void test_sources_in_phase_take_turns(void **state) {
+    (void)state;
+    const char *seeds = getenv("TL_SMPM_SEEDS");
+    const uint64_t n = seeds ? strtoull(seeds, NULL, 10) / 4 : 8;
+    lazy_counts lazy = {0};
+    for (uint64_t seed = 1; lazy.n < n; seed++)
+        (void)check_seed(seed, 40000, true, &lazy);
 }
 
 // A software trigger came between the flush of a switch and CS9, which makes its records stale.
 static void test_records_of_a_trigger_within_a_switch_are_stale(void **state) {
     (void)state;
     lazy_counts lazy = {0};
-    assert_true(check_seed(5083, 40000, &lazy));
+    assert_true(check_seed(5083, 40000, false, &lazy));
     assert_int_equal(lazy.n, 1);
 }
 
@@ -349,7 +366,7 @@ static bool check_unseen(uint64_t seed, uint64_t *ret_n_cheaper) {
     side *sides = calloc(2, sizeof *sides);
     rig *of = calloc(1, sizeof *of);
     uint64_t random = ~seed << 16;
-    bool is_possible = choose(of, seed);
+    bool is_possible = choose(of, seed, false);
     of->config.tb_period = pick(&random, 30000, 90000);
     of->config.shared_slot = 0;
     is_possible = is_possible && of->config.profile == TL_SMPM_SAFE && tl_smpm_layout_resolve(&of->config, &of->layout, NULL) == TL_OK;
@@ -395,6 +412,7 @@ static void test_a_promise_changes_nothing_that_is_seen(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_promise_changes_nothing_that_is_seen),
     cmocka_unit_test(test_fast_equals_reference),
+    cmocka_unit_test(test_sources_in_phase_take_turns),
     cmocka_unit_test(test_records_of_a_trigger_within_a_switch_are_stale),
 };
 TL_TEST_MAIN(tests)
