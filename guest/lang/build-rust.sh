@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Compiles a Rust program for riscv64 Linux with Debian's own packages. Debian 12 has no riscv64
-# standard library, but it has its sources, so this builds one first (core, alloc, std; about 40 s,
-# kept beside the output for the next time).
+# Compiles a Rust program for Linux of riscv64, or of aarch64 if CROSS says so, with Debian's own
+# packages. Debian 12 has neither standard library for amd64, but it has the sources, so this builds
+# one first (core, alloc, std; about 40 s, kept beside the output for the next time).
 #
 #   lang/build-rust.sh OUTPUT SOURCE [static|dynamic]
 #   lang/build-rust.sh --check           says what is missing and exits 1, or exits 0
@@ -30,13 +30,18 @@ if [ "${1:-}" = --check ]; then exit 0; fi
 
 output=$1 source=$2 linkage=${3:-static}
 std=$(dirname "$output")/.rust-$version
-export RUSTC_BOOTSTRAP=1 STD_ENV_ARCH=riscv64
+CROSS=${CROSS:-riscv64-linux-gnu-}
+case $CROSS in
+aarch64-*) target=aarch64-unknown-linux-gnu arch=aarch64 ;;
+*) target=riscv64gc-unknown-linux-gnu arch=riscv64 ;;
+esac
+export RUSTC_BOOTSTRAP=1 STD_ENV_ARCH=$arch
 
 # library NAME EDITION SOURCE [FLAG...]: one library crate of the standard library
 library_crate() {
     name=$1 edition=$2 crate_source=$3
     shift 3
-    "$rustc" --target riscv64gc-unknown-linux-gnu --edition "$edition" -O -C panic=unwind --crate-type rlib --cap-lints allow \
+    "$rustc" --target "$target" --edition "$edition" -O -C panic=unwind --crate-type rlib --cap-lints allow \
         --crate-name "$name" --out-dir "$std.new" -L "$std.new" "$@" "$crate_source"
 }
 feature() { echo "feature=\"$1\""; }
@@ -81,5 +86,5 @@ flock 9 # two programs at once build the library once
 [ -d "$std" ] || build_std
 static=+
 if [ "$linkage" = dynamic ]; then static=-; fi
-"$rustc" --target riscv64gc-unknown-linux-gnu --edition 2021 -O -L "$std" -C linker="${CROSS:-riscv64-linux-gnu-}gcc" \
+"$rustc" --target "$target" --edition 2021 -O -L "$std" -C linker="${CROSS}gcc" \
     -C target-feature=${static}crt-static -o "$output" "$source"

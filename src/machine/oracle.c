@@ -43,14 +43,7 @@ char tl_oracle_state_of(const tl_machine *machine, uint32_t hart, bool is_fetch,
     return 'I';
 }
 
-bool tl_oracle_is_in_l2(const tl_machine *machine, uint64_t paddr) {
-    tl_line_view line;
-    for (uint32_t slice = 0; slice < machine->config.l2_slices; slice++)
-        for (uint32_t way = 0; tl_memory_l2_line_at(machine->memory, slice, way, &line); way++)
-            if (line.state != 'I' && line.paddr == (paddr & machine->harts[0]->line_mask))
-                return true;
-    return false;
-}
+bool tl_oracle_is_in_l2(const tl_machine *machine, uint64_t paddr) { return tl_memory_is_in_l2(machine->memory, paddr); }
 
 bool tl_oracle_target(const tl_machine *machine, uint32_t hart, uint64_t pc, uint64_t *ret_target) {
     const tl_hart *h = hart_of(machine, hart);

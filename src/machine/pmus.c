@@ -53,6 +53,12 @@ static uint32_t state(void *ctx, uint32_t hart, tl_priv priv) {
     return h->isa->pmu_state ? h->isa->pmu_state(h, priv) : 0;
 }
 
+static void refused(void *ctx, uint32_t hart) {
+    tl_hart *h = hart_of(ctx, hart);
+    if (h->isa->pmu_refused)
+        h->isa->pmu_refused(h);
+}
+
 static void set_irq(void *ctx, uint32_t hart, tl_irq irq, bool level) {
     tl_hart *h = hart_of(ctx, hart);
     if (irq != TL_IRQ_PMU)
@@ -186,6 +192,7 @@ tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err) {
         .privilege = privilege,
         .user_counters = user_counters,
         .state = state,
+        .refused = refused,
         .set_irq = set_irq,
         .dma = dma,
         .changed = changed,

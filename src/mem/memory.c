@@ -411,6 +411,13 @@ bool tl_memory_l2_line_at(const tl_memory *m, uint32_t slice, uint32_t way, tl_l
     return true;
 }
 
+// An entry of the snoop filter stands for a line that the L2 lacks.
+bool tl_memory_is_in_l2(const tl_memory *m, uint64_t paddr) {
+    const uint64_t line = paddr & ~(uint64_t)(tl_line_bytes(m) - 1);
+    const uint32_t found = tl_l2_find((tl_l2 *)(uintptr_t)&m->l2, line);
+    return found != TL_NO_WAY && (!m->l2.filter || found < m->l2.filter->first);
+}
+
 char tl_memory_l1d_state(const tl_memory *m, uint32_t hart, uint64_t paddr) {
     const tl_l1 *l1 = &m->harts[hart].l1d;
     uint32_t way = tl_cache_find(&l1->cache, paddr & ~(tl_line_bytes(m) - 1));

@@ -23,15 +23,6 @@ const tl_coresight_kind tl_coresight_a53_cti = {
     .has_lock = true,
     .has_affinity = true,
 };
-const tl_coresight_kind tl_coresight_a53_pmu = {
-    .kind = TL_CORESIGHT_COMPONENT,
-    .part = 0x9d3,
-    .revision = 4,
-    .type = 0x16,
-    .arch = 0x47702a16,
-    .has_lock = true,
-    .has_affinity = true,
-};
 
 // PIDR4 to PIDR7, PIDR0 to PIDR3, CIDR0 to CIDR3: one byte each.
 static uint32_t identification(const tl_coresight_kind *kind, uint32_t index) {

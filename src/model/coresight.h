@@ -39,8 +39,9 @@ typedef struct tl_coresight_kind {
     bool has_affinity;
 } tl_coresight_kind;
 
-// Parts of a Cortex-A53, as its manual has them (DDI 0500, sections 11 to 14).
-extern const tl_coresight_kind tl_coresight_a53_rom, tl_coresight_a53_debug, tl_coresight_a53_cti, tl_coresight_a53_pmu;
+// Parts of a Cortex-A53, as its manual has them (DDI 0500, sections 11 to 14). A PMU describes
+// its own registers of this kind.
+extern const tl_coresight_kind tl_coresight_a53_rom, tl_coresight_a53_debug, tl_coresight_a53_cti;
 
 typedef struct tl_coresight { // of one component
     const tl_coresight_kind *kind;

@@ -152,8 +152,8 @@ typedef struct tl_regime {
     // Fetches of view U may reach pages without TL_PAGE_USER, and those of view S
     // pages with it.
     bool crosses_fetches;
-    // Tags of TLB entries (tl_config.asid_bits): a world is a set of translations that has nothing
-    // in common with the others. asid: an address space of the world.
+    // Tags of TLB entries, used with tl_config.asid_bits. Entries of another world never match.
+    // Entries of another ASID match only if they are global.
     uint8_t world;
     uint16_t asid;
     tl_rights rights[TL_N_VIEWS][TL_N_ACCESSES];
@@ -287,6 +287,7 @@ enum {
     TL_PMU_OFF = 1 << 5,            // the hart has no power
     TL_PMU_OUTSIDE_DENIED = 1 << 6, // system software forbids accesses from outside
     TL_PMU_MAY_PROHIBIT = 1 << 7,   // another level or security state may answer PROHIBITED
+    TL_PMU_CLOSED = 1 << 8,         // authentication inputs forbid debuggers to watch the hart
 };
 
 // Markers of a program (guest/include/tally/roi.h). Set tl_hart.mark before a run. TL_MARK_START is
@@ -385,8 +386,7 @@ struct tl_hart {
     bool has_after;
     bool wrote_pmu, changes_priv;
     // Halted by a debugger (AArch64: Debug state). The hart waits, and no PMU counts what a
-    // debugger makes it do. Ports with `leave_mode` are called before the flag is set, and before
-    // it is cleared.
+    // debugger makes it do. tl_hart_pmu_state_changed is called after the flag changes.
     bool is_halted;
     tl_priv new_priv;
     uint32_t n_pmus;

@@ -127,6 +127,8 @@ typedef struct tl_isa {
     void (*handler)(const tl_hart *h, tl_trap_handler *ret_handler); // of that exception
     // TL_PMU_*, as they would be at this level. NULL: none.
     uint32_t (*pmu_state)(const tl_hart *h, tl_priv priv);
+    // TL_PMU_OUTSIDE_DENIED has refused an access of a window. NULL: the hart keeps no note of it.
+    void (*pmu_refused)(tl_hart *h);
     void (*pmu_interrupt)(tl_hart *h, bool level); // TL_IRQ_PMU; NULL: it leads nowhere
     // tl_hart.trap_cause of faults that memory finds.
     uint8_t causes[TL_N_FAULTS][TL_N_ACCESSES];

@@ -58,6 +58,7 @@ char tl_memory_l1d_state(const tl_memory *memory, uint32_t hart, uint64_t paddr)
 // Likewise a way of a slice of the second level, set * ways + way. state: 'I', 'C' clean,
 // 'D' dirty. false: there is no such way.
 bool tl_memory_l2_line_at(const tl_memory *memory, uint32_t slice, uint32_t way, tl_line_view *ret_line);
+bool tl_memory_is_in_l2(const tl_memory *memory, uint64_t paddr);
 // Translates without side effects or timing; false: not mapped. For tests and tools.
 bool tl_memory_translate(const tl_memory *memory, const tl_hart *h, uint64_t vaddr, uint64_t *ret_paddr);
 // Checks what must hold between the tallies of caches, TLBs, walker, L2 and memory; they must be

@@ -65,6 +65,7 @@ typedef struct tl_pmu_host {
     // system software runs and permits them.
     uint32_t (*user_counters)(void *ctx, uint32_t hart);
     uint32_t (*state)(void *ctx, uint32_t hart, tl_priv priv); // tl_isa.pmu_state
+    void (*refused)(void *ctx, uint32_t hart);                 // tl_isa.pmu_refused
     void (*set_irq)(void *ctx, uint32_t hart, tl_irq irq, bool level);
     // Writes bytes into RAM as a bus master does: coherent with the caches and counted in unit dma.
     // false: the range is not all RAM.

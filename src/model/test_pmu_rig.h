@@ -37,6 +37,7 @@ typedef struct pmu_rig {
     uint32_t user_counters;
     uint32_t n_irqs, n_syncs, n_changes; // set_irq LCOFI, true
     uint32_t state;                      // of every level: TL_PMU_*
+    uint32_t n_refused;                  // calls of tl_pmu_host.refused
     bool line;                           // set_irq PMU
     tl_hart *hart;                       // what ports are given: only id, mode and clock are set
     tl_pmu *pmu;
@@ -67,6 +68,7 @@ static inline void rig_set_irq(void *ctx, uint32_t hart, tl_irq irq, bool level)
     ((pmu_rig *)ctx)->n_irqs += 1;
 }
 static inline uint32_t rig_state(void *ctx, uint32_t hart, tl_priv priv) { return (void)hart, (void)priv, ((pmu_rig *)ctx)->state; }
+static inline void rig_refused(void *ctx, uint32_t hart) { ((pmu_rig *)ctx)->n_refused += hart == ((pmu_rig *)ctx)->pmu->hart ? 1 : 100; }
 static inline void rig_changed(void *ctx, uint32_t hart) { (void)hart, ((pmu_rig *)ctx)->n_changes += 1; }
 
 // Rows of mem/mem_signals.def, as far as PMUs name them.
@@ -152,6 +154,7 @@ static inline void rig_init(pmu_rig *r) {
                             .privilege = rig_privilege,
                             .user_counters = rig_user_counters,
                             .state = rig_state,
+                            .refused = rig_refused,
                             .set_irq = rig_set_irq,
                             .changed = rig_changed};
 }

@@ -627,6 +627,40 @@ static void test_oracle_knows_predictors(void **state) {
     world_free(w);
 }
 
+// Every line of the L1s and the L2 is found by its address, and no other address is. The snoop
+// filter knows lines that the L2 lacks.
+static void check_lines_by_address(const tl_machine *machine) {
+    uint32_t n_lines = 0, n_found = 0, n_only_l1 = 0;
+    tl_line_view line;
+    for (uint32_t is_fetch = 0; is_fetch < 2; is_fetch++)
+        for (uint32_t way = 0; tl_oracle_l1_line(machine, 0, is_fetch, way, &line); way++) {
+            if (line.state == 'I')
+                continue;
+            n_only_l1 += !tl_oracle_is_in_l2(machine, line.paddr);
+            assert_int_equal(tl_oracle_state_of(machine, 0, is_fetch, line.paddr + 63), line.state);
+            assert_int_equal(tl_oracle_state_of(machine, 0, is_fetch, line.paddr + (UINT64_C(1) << 36)), 'I');
+        }
+    for (uint32_t slice = 0; slice < machine->config.l2_slices; slice++)
+        for (uint32_t way = 0; tl_oracle_l2_line(machine, slice, way, &line); way++) {
+            n_lines += line.state != 'I';
+            assert_int_equal(tl_oracle_is_in_l2(machine, line.paddr + 63), line.state != 'I');
+        }
+    for (uint64_t paddr = BASE; paddr < BASE + machine->config.ram_bytes; paddr += 64)
+        n_found += tl_oracle_is_in_l2(machine, paddr);
+    assert_int_equal(n_found, n_lines);
+    assert_true(n_lines > 100 && n_only_l1 > 100);
+    assert_false(tl_oracle_l2_line(machine, machine->config.l2_slices, 0, &line));
+}
+
+static void test_oracle_finds_lines_by_address(void **state) {
+    (void)state;
+    world *w = world_new(true);
+    for (uint64_t i = 0; i < 20000; i++)
+        step(w);
+    check_lines_by_address(w->machine);
+    world_free(w);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_tagged_tlbs_and_walk_cache_equal_the_model),
     cmocka_unit_test(test_a_change_of_address_space_keeps_its_entries),
@@ -635,6 +669,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_reads_of_internal_memory_leave_no_trace),
     cmocka_unit_test(test_only_el3_reads_internal_memory),
     cmocka_unit_test(test_oracle_knows_predictors),
+    cmocka_unit_test(test_oracle_finds_lines_by_address),
 };
 
 TL_TEST_MAIN(tests)

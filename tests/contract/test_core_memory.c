@@ -3,6 +3,7 @@
 // sectors, the queue of the bus, prefetch streams, the trace cache. docs/detailed-core.md has the
 // rules.
 #include "core_kernel.h"
+#include "machine/oracle.h"
 
 // Memory answers after 200 clocks, whatever row is open. Nothing is fetched ahead.
 #define STEADY "mem.row_miss=200", "mem.row_conflict=200", "l2.streams=0", "l2.adjacent=0"
@@ -142,6 +143,22 @@ static void test_a_tag_of_two_sectors_covers_both_or_one(void **state) {
     assert_int_equal(time_ring(160, 192, one), 100 * 16 * FROM_L2);
     assert_int_equal(time_ring(256, 64, two), 100 * 16 * FROM_L2); // 128 tags
     assert_int_equal(time_ring(288, 64, two), 100 * 16 * FROM_MEMORY);
+}
+
+// Each third line is used. The other sector of its tag stays empty.
+static void test_oracle_finds_either_sector_of_a_tag(void **state) {
+    (void)state;
+    static const char *const two[] = {STEADY, NULL};
+    enum { N_LINES = 30, LINE = 64 };
+    kernel k;
+    open_kernel(&k, "netburst", two);
+    put_ring(&k, N_LINES, 3 * LINE);
+    emit_n(&k, 16, ld(T0, T0, 0));
+    (void)warm_loop(&k);
+    const uint64_t first = TL_RAM_BASE_PADDR + DATA;
+    for (uint64_t i = 0; i < 3 * N_LINES; i++)
+        assert_int_equal(tl_oracle_is_in_l2(k.machine, first + i * LINE + 8), i % 3 == 0);
+    close_kernel(&k);
 }
 
 // Such a load is dispatched in vain 30 times, and so is the next one, which is told as if it hit.
@@ -468,6 +485,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_write_buffer_is_of_no_use_for_a_clean_line),
     cmocka_unit_test(test_a_store_takes_copies_of_other_cores_away),
     cmocka_unit_test(test_a_tag_of_two_sectors_covers_both_or_one),
+    cmocka_unit_test(test_oracle_finds_either_sector_of_a_tag),
     cmocka_unit_test(test_a_load_from_memory_goes_round_with_its_dependents),
     cmocka_unit_test(test_a_sector_is_filled_beside_the_other),
     cmocka_unit_test(test_a_hit_fetches_no_other_sector),

@@ -23,6 +23,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GUEST_DEPTH = 10  # folders above a program, and its own
 ORACLE = "qemu-riscv64 -cpu rv64,zba=true,zbb=true,zbs=true -L /usr/riscv64-linux-gnu"
 TIMEOUTS_S = {"quick": 60, "slow": 600}
 COLUMNS = ("name", "sources", "kind", "flags", "args", "stdin", "expect", "tags")
@@ -76,13 +77,17 @@ def run(prefix, program, row, guests, timeout_s, keep_stderr):
     args = [] if row["args"] == "-" else shlex.split(row["args"].format(guest=os.path.join(ROOT, "guest"), out=guests))
     stdin = os.devnull if row["stdin"] == "-" else os.path.join(ROOT, "guest", row["stdin"])
     scratch = tempfile.mkdtemp(prefix="guest-")
+    # As deep as /tally/8/7/6/5/4/3/2/1/cwd, the folder's name on the simulator: esbuild writes paths relative to it.
+    depth = len([part for part in os.path.realpath(scratch).split(os.sep) if part])
+    folder = os.path.join(scratch, *map(str, range(GUEST_DEPTH - depth, 0, -1)))
+    os.makedirs(folder, exist_ok=True)
     env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LC_ALL": "C"}
     for name in ("HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
         if name in os.environ:
             env[name] = os.environ[name]
     try:
         with open(stdin, "rb") as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            child = subprocess.Popen(prefix + [program] + args, stdin=source, stdout=out, stderr=err, cwd=scratch, env=env,
+            child = subprocess.Popen(prefix + [program] + args, stdin=source, stdout=out, stderr=err, cwd=folder, env=env,
                                      start_new_session=True, preexec_fn=become_plain)
             try:
                 status = child.wait(timeout_s)
@@ -97,7 +102,7 @@ def run(prefix, program, row, guests, timeout_s, keep_stderr):
             err.seek(0)
             stdout, stderr = out.read(), err.read() if keep_stderr else b""
             if "files" in row["tags"]:
-                stdout += describe_files(scratch)
+                stdout += describe_files(folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     if isinstance(status, int) and status < 0:

@@ -39,6 +39,16 @@ void finish(u64 code) {
 }
 #include "../check.inc"
 
+void unexpected(u64 esr, u64 elr);
+void unexpected(u64 esr, u64 elr) {
+    print("FAILED by an exception at EL3, syndrome ");
+    print_hex(esr);
+    print(", at ");
+    print_hex(elr);
+    print("\n");
+    finish(99);
+}
+
 void prepare(void) {
     is_qemu = MMIO32(RAM_BASE + 0x1ff000) == 0x756d6571;
     MMIO32(UART_BASE + 0x30) = 0x301; /* UARTEN, TXE, RXE */

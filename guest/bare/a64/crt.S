@@ -107,17 +107,28 @@ taken_el3:
     cmp w1, w2
     b.eq come_back_el1
 other_el3:
+    ldr x2, =saved
+    ldr x1, [x2, #104]
+    cbz x1, unexpected_el3
     ldr x2, [x0, #OUT_X + 16]
     ldr x1, [x0, #OUT_X + 8]
     save_common 3
     mrs x1, tpidr_el3
     str x1, [x0, #OUT_X]
     b come_back
+unexpected_el3: /* an exception of the program itself; its registers are not needed any more */
+    mrs x0, esr_el3
+    mrs x1, elr_el3
+    ldr x2, =stack_end
+    msr spsel, #1
+    mov sp, x2
+    b unexpected
 come_back_el1: /* the record of EL1 is the news */
     ldr x0, =outcome_el3
     str xzr, [x0, #OUT_EL]
 come_back:
     ldr x0, =saved
+    str xzr, [x0, #104]
     ldp x19, x20, [x0]
     ldp x21, x22, [x0, #16]
     ldp x23, x24, [x0, #32]
@@ -141,6 +152,8 @@ run_at:
     stp x29, x30, [x4, #80]
     mov x5, sp
     str x5, [x4, #96]
+    mov x5, #1 /* run_at waits for an exception */
+    str x5, [x4, #104]
     msr spsr_el3, x0
     msr elr_el3, x1
     mov x0, x2

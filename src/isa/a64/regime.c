@@ -248,8 +248,11 @@ static uint32_t pmu_state(const tl_hart *h, tl_priv el) {
     return (is_secure ? TL_PMU_SECURE : 0) | (is_prohibited ? TL_PMU_PROHIBITED : 0) | (is_overridden ? 0 : TL_PMU_MAY_PROHIBIT) |
            (tl_a64_os_locked(h) ? TL_PMU_OS_LOCKED : 0) | (tl_a64_double_locked(h) ? TL_PMU_DOUBLE_LOCKED : 0) |
            (h->is_halted ? TL_PMU_HALTED : 0) | (tl_a64(h)->debug.is_off ? TL_PMU_OFF : 0) |
-           (tl_a64_pmu_access(h) ? 0 : TL_PMU_OUTSIDE_DENIED);
+           (tl_a64_pmu_access(h) ? 0 : TL_PMU_OUTSIDE_DENIED) |
+           ((tl_a64_authentication(h) >> TL_A64_DBGAUTHSTATUS_NSNID_LSB & 3) == 3 ? 0 : TL_PMU_CLOSED);
 }
+
+static void pmu_refused(tl_hart *h) { tl_a64(h)->debug.sticky |= TL_A64_EDPRSR_SPMAD; }
 
 static void pmu_interrupt(tl_hart *h, bool level) {
     const tl_a64_host *host = tl_a64(h)->sys.host;
@@ -308,6 +311,7 @@ const tl_isa tl_isa_a64 = {
     .take_interrupt = tl_a64_take_interrupt,
     .handler = tl_a64_handler,
     .pmu_state = pmu_state,
+    .pmu_refused = pmu_refused,
     .pmu_interrupt = pmu_interrupt,
     .roles =
         {

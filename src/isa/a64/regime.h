@@ -14,8 +14,9 @@ void tl_a64_regime_written(tl_hart *h, uint32_t reg, uint64_t old);
 // h->priv is another exception level now.
 void tl_a64_el_changed(tl_hart *h, uint32_t old_el);
 
-// The ASID with the bits that TCR_EL1.AS gives it, and the world of EL1 and EL0; `reg`:
-// tl_a64_system.reg.
+// tl_a64_asid returns the low 8 bits of `asid` while TCR_EL1.AS is 0, and all 16 bits otherwise.
+// tl_a64_el1_world returns the tag of translations of EL1 and EL0, which SCR_EL3.NS chooses.
+// `reg` is tl_a64_system.reg.
 uint16_t tl_a64_asid(const uint64_t *reg, uint16_t asid);
 uint8_t tl_a64_el1_world(const uint64_t *reg);
 

@@ -202,6 +202,17 @@ static void test_edprsr_shows_the_state_of_the_core(void **state) {
     free(h);
 }
 
+static void test_a_refused_access_of_monitors_is_noted_until_read(void **state) {
+    (void)state;
+    tl_hart *h = new_hart();
+    const uint32_t before = read_at(h, 0x314) & TL_A64_EDPRSR_SPMAD;
+    assert_int_equal(before, 0);
+    h->isa->pmu_refused(h);
+    assert_int_equal(read_at(h, 0x314) & TL_A64_EDPRSR_SPMAD, TL_A64_EDPRSR_SPMAD);
+    assert_int_equal(read_at(h, 0x314) & TL_A64_EDPRSR_SPMAD, 0);
+    free(h);
+}
+
 // H9.2.4, and what the inputs permit: DBGEN, NIDEN, SPIDEN, SPNIDEN.
 static void test_authentication_decides_what_may_halt(void **state) {
     (void)state;
@@ -225,6 +236,10 @@ static void test_authentication_decides_what_may_halt(void **state) {
         d->spniden = rows[i].inputs & 8;
         assert_int_equal(read_at(h, TL_CORESIGHT_AUTHSTATUS), rows[i].status);
         assert_int_equal(tl_a64_may_halt(h), rows[i].halts_secure);
+        const uint32_t pmu = h->isa->pmu_state(h, TL_A64_EL3);
+        assert_int_equal(!!(pmu & TL_PMU_CLOSED), (rows[i].status & 0x04) == 0);
+        assert_int_equal(!!(pmu & TL_PMU_MAY_PROHIBIT), (rows[i].status & 0x40) == 0);
+        assert_int_equal(!!(pmu & TL_PMU_OUTSIDE_DENIED), rows[i].epmad);
         assert_int_equal(!!(read_at(h, 0x088) & TL_A64_EDSCR_SDD), !rows[i].halts_secure);
         reg[TL_A64_R_SCR_EL3] |= TL_A64_SCR_NS;
         h->priv = TL_A64_EL1;
@@ -470,6 +485,7 @@ static void test_intdis_masks_interrupts(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_x1_every_offset_in_every_state_follows_the_manual),
     cmocka_unit_test(test_edprsr_shows_the_state_of_the_core),
+    cmocka_unit_test(test_a_refused_access_of_monitors_is_noted_until_read),
     cmocka_unit_test(test_authentication_decides_what_may_halt),
     cmocka_unit_test(test_a_halted_hart_waits_and_no_interrupt_ends_that),
     cmocka_unit_test(test_a_restart_takes_the_bit_of_the_software_step),

@@ -202,6 +202,12 @@ void tl_pmuv3_software_increment(tl_pmuv3 *p, uint32_t bits) {
     tl_pmuv3_end(p);
 }
 
+// Fields of a closed input are 2, those of an open one 3.
+uint32_t tl_pmuv3_authentication(const tl_pmuv3 *p) {
+    const uint32_t state = state_at(p, level_of(p));
+    return (state & TL_PMU_CLOSED ? 2u : 3u) << 2 | (state & TL_PMU_MAY_PROHIBIT ? 2u : 3u) << 6;
+}
+
 uint32_t tl_pmuv3_common_events(const tl_pmuv3 *p, uint32_t half) {
     const tl_pmu_preset *preset = p->pmu.preset;
     uint32_t bits = 0;
@@ -368,10 +374,15 @@ static void notice(tl_pmu *pmu, const tl_hart *h, tl_notice what) {
 static bool permits_window(const tl_pmu *pmu, uint32_t offset, uint32_t size_bytes, bool is_write, bool *ret_is_silent) {
     const tl_pmuv3 *p = tl_pmuv3_of(&pmu->file);
     const uint32_t refusals = TL_PMU_OS_LOCKED | TL_PMU_DOUBLE_LOCKED | TL_PMU_OFF | TL_PMU_OUTSIDE_DENIED;
+    const uint32_t refusal = state_at(p, level_of(p)) & refusals;
     if (size_bytes != 4)
         return false;
-    if (offset < TL_PMUV3_FIRST_MANAGEMENT && (state_at(p, level_of(p)) & refusals))
+    if (offset < TL_PMUV3_FIRST_MANAGEMENT && refusal != 0) {
+        // The other reasons come first (H8.6.1), and EDPRSR.SPMAD notes only this one.
+        if (refusal == TL_PMU_OUTSIDE_DENIED && p->pmu.host->refused)
+            p->pmu.host->refused(p->pmu.host->ctx, p->pmu.hart);
         return false;
+    }
     *ret_is_silent = is_write && p->is_locked && offset != TL_PMUV3_PMLAR;
     tl_pmuv3_of(&pmu->file)->totals.is_synced = false;
     return true;

@@ -106,6 +106,7 @@ void tl_pmuv3_set_counter(tl_pmuv3 *p, uint32_t n, uint64_t value);
 void tl_pmuv3_reset_counters(tl_pmuv3 *p, bool resets_events, bool resets_cycles);
 uint32_t tl_pmuv3_overflows(tl_pmuv3 *p);
 void tl_pmuv3_software_increment(tl_pmuv3 *p, uint32_t bits);
+uint32_t tl_pmuv3_authentication(const tl_pmuv3 *p); // PMAUTHSTATUS
 // Common events 0x20 * half and up that the preset counts: PMCEIDn.
 uint32_t tl_pmuv3_common_events(const tl_pmuv3 *p, uint32_t half);
 

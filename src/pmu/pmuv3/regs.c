@@ -82,6 +82,7 @@ SHOWN(show_chosen_counter, tl_pmuv3_counter(p, p->selected))
 KEPT(chosen_counter_written, tl_pmuv3_set_counter(p, p->selected, value))
 SHOWN(show_lock, 1 | (uint64_t)p->is_locked << 1)
 KEPT(lock_written, p->is_locked = value != TL_PMUV3_KEY)
+SHOWN(show_authentication, tl_pmuv3_authentication(p))
 SHOWN(show_affinity, UINT64_C(0x80000000) | p->pmu.hart)
 
 // PMSELR names no counter: RAZ/WI, of the behaviors that D12.4 permits.
@@ -167,8 +168,8 @@ static const tl_field lock_status_fields[] = {
     CONSTANT("SLI", 0, 1, 1, "There is a software lock."), CONSTANT("SLK", 1, 1, 1, "Software lock is closed; writes to the window are ignored."), CONSTANT("0", 2, 30, 0, "Reserved."),
 };
 static const tl_field authentication_fields[] = {
-    CONSTANT("NSID", 0, 2, 0, "Invasive debug is no matter of this block."), CONSTANT("NSNID", 2, 2, 3, "Counting in Non-secure state is permitted."),
-    CONSTANT("SID", 4, 2, 0, "Invasive debug is no matter of this block."), CONSTANT("SNID", 6, 2, 3, "Counting in Secure state is permitted."), CONSTANT("0", 8, 24, 0, "Reserved."),
+    CONSTANT("NSID", 0, 2, 0, "Invasive debug is no matter of this block."), BITS("NSNID", 2, 2, TL_RO, "3: debuggers may watch Non-secure state; 2: they may not."),
+    CONSTANT("SID", 4, 2, 0, "Invasive debug is no matter of this block."), BITS("SNID", 6, 2, TL_RO, "3: debuggers may watch Secure state; 2: they may not."), CONSTANT("0", 8, 24, 0, "Reserved."),
 };
 static const tl_field architecture_fields[] = {
     CONSTANT("ARCHID", 0, 16, 0x2a16, "Architecture PMUv3."), CONSTANT("REVISION", 16, 4, 0, "First revision."), CONSTANT("PRESENT", 20, 1, 1, "This register is there."), CONSTANT("ARCHITECT", 21, 11, 0x23b, "Designed by Arm."),
@@ -227,7 +228,8 @@ static const tl_reg regs[] = {
     IDENTITY("PMDEVAFF1", 0xfac, affinity1_fields, "Upper half of PMDEVAFF0."),
     {.name = "PMLAR", .addr = TL_PMUV3_PMLAR, .width_bits = 32, FIELDS(lock_fields), .written = lock_written, .cite = CORESIGHT, .meaning = "Opens and closes the software lock."},
     {.name = "PMLSR", .addr = 0xfb4, .width_bits = 32, FIELDS(lock_status_fields), .read = show_lock, .cite = CORESIGHT, .meaning = "State of the software lock."},
-    IDENTITY("PMAUTHSTATUS", 0xfb8, authentication_fields, "State of the authentication inputs."),
+    {.name = "PMAUTHSTATUS", .addr = 0xfb8, .width_bits = 32, FIELDS(authentication_fields), .read = show_authentication, .cite = CORESIGHT,
+     .meaning = "State of the authentication inputs."},
     IDENTITY("PMDEVARCH", 0xfbc, architecture_fields, "Architecture of the block."),
     IDENTITY("PMDEVTYPE", 0xfcc, device_type_fields, "Kind of the block."),
     IDENTITY("PMPIDR4", 0xfd0, pidr4, "Peripheral identification."),

@@ -148,6 +148,38 @@ static void test_locks_of_the_hart_refuse_its_registers(void **state) {
         }
 }
 
+// EDPRSR.SPMAD notes refusals whose only reason is EPMAD.
+static void test_a_refusal_by_epmad_alone_is_noted(void **state) {
+    static const uint32_t others[] = {TL_PMU_OS_LOCKED, TL_PMU_DOUBLE_LOCKED, TL_PMU_OFF};
+    uint64_t value;
+    (void)state;
+    start(&tl_pmuv3_a53);
+    for (uint32_t i = 0; i < TL_COUNT_OF(others); i++) {
+        rig.state = others[i] | TL_PMU_OUTSIDE_DENIED;
+        assert_false(load(0xe04, &value));
+        rig.state = others[i];
+        assert_false(load(0xe04, &value));
+    }
+    rig.state = TL_PMU_OUTSIDE_DENIED;
+    assert_true(load(0xfb4, &value));
+    assert_false(tl_pmu_load(rig.pmu, 0xf8, 8, &value));
+    assert_int_equal(rig.n_refused, 0);
+    assert_false(load(0xe04, &value));
+    assert_int_equal(rig.n_refused, 1);
+    assert_false(tl_pmu_store(rig.pmu, 0xe04, 4, 0)); // the software lock is no reason
+    assert_int_equal(rig.n_refused, 2);
+}
+
+static void test_pmauthstatus_follows_the_inputs(void **state) {
+    (void)state;
+    start(&tl_pmuv3_a53);
+    assert_int_equal(loaded(0xfb8), 0xcc);
+    rig.state = TL_PMU_MAY_PROHIBIT;
+    assert_int_equal(loaded(0xfb8), 0x8c);
+    rig.state = TL_PMU_MAY_PROHIBIT | TL_PMU_CLOSED;
+    assert_int_equal(loaded(0xfb8), 0x88);
+}
+
 static void test_the_window_takes_words_only(void **state) {
     uint64_t value;
     (void)state;
@@ -188,6 +220,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_the_window_identifies_itself),
     cmocka_unit_test(test_the_software_lock_hides_writes_and_no_reads),
     cmocka_unit_test(test_locks_of_the_hart_refuse_its_registers),
+    cmocka_unit_test(test_a_refusal_by_epmad_alone_is_noted),
+    cmocka_unit_test(test_pmauthstatus_follows_the_inputs),
     cmocka_unit_test(test_the_window_takes_words_only),
     cmocka_unit_test(test_the_cycle_counter_has_two_halves),
     cmocka_unit_test(test_an_unknown_event_reads_back_and_counts_nothing),
