@@ -467,7 +467,7 @@ static void test_a_trace_line_ends_in_front_of_what_executes_alone(void **state)
     enum { FENCE = 0x0ff0000f };
     kernel k;
     open_kernel(&k, "netburst", NULL);
-    emit_n(&k, 4, addi(T2, 0, 1));
+    emit_n(&k, 2, addi(T2, 0, 1)); // a line with the end of the loop, and not full
     emit(&k, FENCE);
     (void)warm_loop(&k);
     assert_int_equal(counted(&k, "hart0.core.build_insn"), 0);
