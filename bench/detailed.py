@@ -4,6 +4,7 @@
 
   bench/detailed.py [--quick] [--record] [--repeat N] [NAME...]
   bench/detailed.py --trends [NAME...]
+  bench/detailed.py --check [--machine NAME] [NAME...]
 
 speed     Millions of retired instructions per second on machines ooo and netburst, every signal counted, on one core.
 threads   Two copies of a program on the two hardware threads of netburst, and one copy. Work is clocks of hardware threads: a clock in
@@ -11,14 +12,18 @@ threads   Two copies of a program on the two hardware threads of netburst, and o
 sampling  Cycles per instruction of the same instructions, all in detail and estimated by `--sample`.
 long      A sampled run of 10^10 instructions.
 memory    Peak memory of a program, and of the first quarter of that run.
+check     Instead of all of these: whole programs on detailed cores must write what they write on rocket, and retire as many instructions.
+          speedtest1 of sqlite reads the clock and prints times, so that neither its times nor its instructions are compared.
 trends    Instead of all of these: instructions per cycle on ooo when one structure changes, sampled.
 
 Programs come from bench/workloads/build.sh and run with their quick arguments up to a number of instructions. Times are processor time;
 of N runs the fastest counts. --record writes the tables to docs/bench.md.
 """
 import argparse
+import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,7 +36,7 @@ BARRED = ("bzip2", "lua", "sqlite")
 PROGRAMS = BARRED + ("sort", "huffman", "matrix")
 TWICE = ("bzip2", "lua", "sqlite")
 INSNS = {False: 100_000_000, True: 10_000_000}  # by --quick
-SAMPLE = {False: "1000/17k", True: "1000/5k"}
+SAMPLE = {False: "1000/17k", True: "3000/5003"}  # a prime stretch does not fall in step with loops
 LONG = ("lua", ["{here}/work.lua", "200"], "10G", "1000/2M")
 LONG_INSNS = 10**10
 BAR, GOAL, THREADS_BAR, SAMPLING_BAR, LONG_BAR_S, FLAT_BAR = 2e6, 5e6, 1.5, 0.03, 120, 0.02
@@ -51,11 +56,11 @@ class Bench:
     def program(self, name):
         return [self.guest(self.rows[name]["program"]), *self.rows[name]["quick"]]
 
-    def once(self, words, program):
+    def once(self, words, program, output=subprocess.DEVNULL):
         """One run of tally: what it counted, processor seconds, and peak memory."""
         counts = os.path.join(self.scratch, "counts.json")
         command = [self.options.tally, "stat", "-j", "-o", counts, "-e", "cycles,instructions", *words, "--", *program]
-        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE) as child:
             said = child.stderr.read().decode(errors="replace").strip().splitlines()
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
@@ -100,6 +105,26 @@ class Bench:
         insns = INSNS[self.options.quick]
         return [self.once(["-m", "ooo", "--max-insns", str(n)], self.program("strings"))["peak_bytes"] for n in (insns // 4, insns)]
 
+    def whole(self, machine, name):
+        """(digest of what the program writes, instructions) of a whole run."""
+        with tempfile.TemporaryFile(dir=self.scratch) as said:
+            found = self.once(["-m", machine], self.program(name), said)
+            said.seek(0)
+            return hashlib.sha256(without_times(name, said.read())).hexdigest(), found["instructions"]
+
+    def check(self):
+        """Returns how many programs differ."""
+        n_wrong = 0
+        for name in self.options.names:
+            expected = self.whole("rocket", name)
+            for machine in self.options.machine:
+                found = self.whole(machine, name)
+                what = [part for part, is_equal in (("output", found[0] == expected[0]),
+                                                    ("instructions", found[1] == expected[1] or name == "sqlite")) if not is_equal]
+                n_wrong += bool(what)
+                print(f"  {name} on {machine}: " + (" and ".join(what) + " differ" if what else f"equal, {found[1]:,} instructions"), flush=True)
+        return n_wrong
+
     def trends(self):
         rows = [["machine"] + self.options.names]
         for settings in SETTINGS:
@@ -110,6 +135,11 @@ class Bench:
             rows.append(row)
             print("  " + " ".join(row), file=sys.stderr, flush=True)
         return rows
+
+
+def without_times(name, said):
+    """speedtest1 of sqlite prints how long each part took, in machine time."""
+    return re.sub(rb" +[0-9]+\.[0-9]+s$", b"", said, flags=re.MULTILINE) if name == "sqlite" else said
 
 
 def mips(found):
@@ -190,6 +220,8 @@ def arguments():
     parser.add_argument("--record", action="store_true", help="write the tables to docs/bench.md")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each")
     parser.add_argument("--trends", action="store_true", help="the table of docs/detailed-core.md, section 9")
+    parser.add_argument("--check", action="store_true", help="compare what whole programs write with what they write on rocket")
+    parser.add_argument("--machine", action="append", choices=MACHINES, help="with --check: only this machine")
     parser.add_argument("--tally", default=os.path.join(run.TOP, "build", "tally"), help="the program under test")
     parser.add_argument("--workloads", default=os.path.join(run.HERE, "out"), help="where bench/workloads/build.sh put things")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these workloads")
@@ -202,9 +234,10 @@ def arguments():
     unknown = sorted(set(options.names) - set(known))
     if unknown:
         parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(known)}")
-    if options.record and (options.names or options.trends):
-        parser.error("--record writes all tables but trends; leave out names and --trends")
-    options.names = options.names or (known if options.trends else list(PROGRAMS))
+    if options.record and (options.names or options.trends or options.check):
+        parser.error("--record writes all tables but trends; leave out names, --trends and --check")
+    options.names = options.names or (known if options.trends or options.check else list(PROGRAMS))
+    options.machine = options.machine or list(MACHINES)
     return options
 
 
@@ -212,6 +245,9 @@ def main():
     options = arguments()
     with tempfile.TemporaryDirectory(prefix="tally-bench-") as scratch:
         bench = Bench(options, scratch)
+        if options.check:
+            n_wrong = bench.check()
+            sys.exit(f"detailed.py: {n_wrong} runs differ" if n_wrong else 0)
         if options.trends:
             print(run.as_text(bench.trends(), True))
             return

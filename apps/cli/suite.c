@@ -57,7 +57,7 @@ static bool find_program(const workload *w, const char *bench, char *ret_path, s
 }
 
 // 0, or the exit status of a failure that was said.
-static int run_one(const cli_options *options, const workload *w, const char *path, tl_reading **ret_reading) {
+static int run_one(const cli_options *options, const workload *w, const char *path, uint64_t max_insns, tl_reading **ret_reading) {
     char words[MAX_ARGUMENTS][PATH_BYTES], name[64];
     const char *argv[MAX_ARGUMENTS + 2] = {name};
     snprintf(name, sizeof name, "./%s", w->program);
@@ -73,6 +73,7 @@ static int run_one(const cli_options *options, const workload *w, const char *pa
     run_options.program = path;
     run_options.argv = argv;
     run_options.events = "cycles";
+    run_options.max_insns = max_insns;
     for (int i = 0; i < 3; i++)
         run_options.std_fd[i] = nowhere;
     tl_error err = {0};
@@ -103,6 +104,14 @@ static int run_one(const cli_options *options, const workload *w, const char *pa
     }
     *ret_reading = reading;
     return 0;
+}
+
+// A machine that cannot be read says so after one instruction, not after all of them.
+static int check_machine(const cli_options *options, const workload *w, const char *path) {
+    tl_reading *reading = NULL;
+    const int status = run_one(options, w, path, 1, &reading);
+    tl_reading_free(reading);
+    return status;
 }
 
 // Values of the reading must agree with each other and with the machine.
@@ -171,7 +180,10 @@ int cli_suite(const cli_options *options) {
         char step[64];
         snprintf(step, sizeof step, "%s, program %zu of %zu", w->name, n + (size_t)1, n_wanted);
         cli_progress_set(step);
-        status = run_one(options, w, path, &readings[n]);
+        if (n == 0)
+            status = check_machine(options, w, path);
+        if (status == 0)
+            status = run_one(options, w, path, options->run.max_insns, &readings[n]);
         cli_progress_erase();
         if (status != 0)
             break;

@@ -75,6 +75,8 @@ static void check_hart(sums *b, uint32_t hart) {
     PART(L2TLB_MISS, L2TLB_ACCESS);
     PART(PTW_FAULT, PTW_WALK);
     PART(PTW_WRITE, PTW_WALK);
+    PART(PTW_CACHE_HIT, PTW_WALK);
+    PART(PTW_CACHE_EVICT, PTW_CACHE_FILL);
     uint64_t first_misses = tally[TL_S_ITLB_MISS] + tally[TL_S_DTLB_MISS];
     equal(b, "dtlb.load_miss + store_miss", tally[TL_S_DTLB_LOAD_MISS] + tally[TL_S_DTLB_STORE_MISS], "dtlb.miss", tally[TL_S_DTLB_MISS]);
     if (b->m->config.l2tlb.entries != 0) {

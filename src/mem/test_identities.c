@@ -48,6 +48,8 @@ static const row rows[] = {
     ROW("L2TLB_MISS is 1, more than L2TLB_ACCESS, which is 0", H(L2TLB_MISS)),
     ROW("PTW_FAULT is 1, more than PTW_WALK, which is 0", H(PTW_FAULT)),
     ROW("PTW_WRITE is 1, more than PTW_WALK, which is 0", H(PTW_WRITE)),
+    ROW("PTW_CACHE_HIT is 1, more than PTW_WALK, which is 0", H(PTW_CACHE_HIT)),
+    ROW("PTW_CACHE_EVICT is 1, more than PTW_CACHE_FILL, which is 0", H(PTW_CACHE_EVICT)),
     ROW("dtlb.load_miss + store_miss is 1, but dtlb.miss is 0", H(DTLB_LOAD_MISS)),
     ROW("dtlb.load_miss + store_miss is 1, but dtlb.miss is 0", H(DTLB_STORE_MISS)),
     ROW("itlb.miss + dtlb.miss is 0, but l2tlb.access is 1", H(L2TLB_ACCESS)),

@@ -304,6 +304,8 @@ static tl_status check_core(const tl_config *config, tl_error *err) {
         if (shares[i].value < shares[i].least)
             return bad(err, config, shares[i].key, "must be at least %u, because core.threads = %u and each has a half", shares[i].least,
                        core->threads);
+    if (core->shares_dtlb != 0 && core->threads == 1)
+        return bad(err, config, "dtlb.shared", "needs core.threads: 2, since a core of one thread shares with none; set dtlb.shared: 0");
     if ((core->replay_cycles == 0) != (core->replay_miss_cycles == 0))
         return bad(err, config, "core.replay", "core.replay_miss is %u, and either both are 0 or none is", core->replay_miss_cycles);
     if (core->alias_bits != 0 && core->alias_bits < 12)

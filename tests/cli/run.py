@@ -2017,6 +2017,7 @@ def detailed_cores_refuse_what_cannot_be():
         ("ooo", "core.kind=vliw", "must be in_order or out_of_order"),
         ("ooo", "bp.kind=perceptron", "must be bht, gshare, btfn, not_taken or tage"),
         ("ooo", "bp.max_history=5", "must be at least"),
+        ("ooo", "dtlb.shared=1", "needs core.threads: 2", "set dtlb.shared: 0"),
         # More threads than there can be.
         ("ooo", "core.threads=3", "must be between 1 and 2"),
         ("netburst", "harts=9", "must be between 1 and 8"),
@@ -2626,6 +2627,8 @@ def a_suite_that_cannot_run_says_what_to_do():
     fails([*there, "--set", "hpc=functional", "sort"], 2, "hpc=timed")
     fails([*there, "--set", "hpcc=1", "sort"], 2, "hpcc")
     fails([*there, "--set", "dhpc.fifo_depth=4", "sort"], 2, "dhpc.fifo_depth = 4")
+    # At once, and not behind 10^9 instructions on a detailed core.
+    fails(["suite", "dhpc", "--bench", bench_folder(), "-m", "ooo", "sort"], 2, "sort: machine ooo", "--set hpc=timed")
 
 
 @test

@@ -44,7 +44,6 @@ static inline void choose_structure(rng *r, tl_config *config) {
     const uint32_t clear_cycles = below(r, 30), split_cycles = below(r, 20), alias_bits = below(r, 2) ? 12 + below(r, 6) : 0;
     *c = (tl_core_config){.kind = TL_CORE_OUT_OF_ORDER,
                           .threads = 1,
-                          .shares_dtlb = clear_cycles % 2,
                           .clear_cycles = clear_cycles,
                           .split_cycles = split_cycles,
                           .alias_bits = alias_bits,
@@ -93,6 +92,7 @@ static inline void make_two_harts(tl_config *config, uint32_t threads) {
     tl_core_config *c = &config->core;
     config->n_harts = 2;
     c->threads = threads;
+    c->shares_dtlb = threads > 1 && c->clear_cycles % 2 != 0;
     c->rob_uops = c->rob_uops * 2 > TL_MAX_ROB ? TL_MAX_ROB : c->rob_uops * 2;
     c->load_buffers += 1;
     c->store_buffers += 1;

@@ -478,6 +478,31 @@ static void test_new_code_empties_the_trace_cache(void **state) {
     close_kernel(&k);
 }
 
+// The line in front of a fence is complete, so no iteration builds it again.
+static void test_a_trace_line_ends_in_front_of_what_executes_alone(void **state) {
+    (void)state;
+    enum { FENCE = 0x0ff0000f };
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    emit_n(&k, 2, addi(T2, 0, 1)); // a line with the end of the loop, and not full
+    emit(&k, FENCE);
+    (void)warm_loop(&k);
+    assert_int_equal(counted(&k, "hart0.core.build_insn"), 0);
+    close_kernel(&k);
+}
+
+static void test_a_new_address_space_empties_the_trace_cache(void **state) {
+    (void)state;
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    emit_n(&k, 10, addi(T2, 0, 1));
+    (void)warm_loop(&k);
+    assert_int_equal(counted(&k, "hart0.core.trace_flush"), 0);
+    k.h->context += 1;
+    assert_true(counted(&k, "hart0.core.trace_flush") > 0);
+    close_kernel(&k);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_store_that_misses_allocates_nothing),
     cmocka_unit_test(test_a_store_keeps_a_line_that_is_here),
@@ -499,6 +524,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_lines_arrive_in_the_order_of_their_requests),
     cmocka_unit_test(test_misses_wait_for_a_buffer),
     cmocka_unit_test(test_the_trace_cache_holds_its_uops),
+    cmocka_unit_test(test_a_trace_line_ends_in_front_of_what_executes_alone),
+    cmocka_unit_test(test_a_new_address_space_empties_the_trace_cache),
     cmocka_unit_test(test_a_trace_line_ends_with_its_last_branch),
     cmocka_unit_test(test_a_trace_line_goes_on_behind_a_taken_branch),
     cmocka_unit_test(test_a_trace_line_that_is_used_stays),

@@ -172,6 +172,28 @@ static void test_gshare_goes_on_where_the_other_engine_stood(void **state) {
     agree(TL_BP_GSHARE, 500);
 }
 
+// A branch, a return and a branch are in flight, and a call behind them. The second branch is taken
+// back first, then the first one. The address that the call overwrote is on the stack again.
+static void test_nested_wrong_paths_leave_the_return_stack_whole(void **state) {
+    (void)state;
+    rig r;
+    open_rig(&r, TL_BP_GSHARE);
+    const tl_flow_insn call = {.pc = 0x1000, .len = 4, .pipe.cls = TL_CLASS_JAL, .is_call = true, .target = 0x2000, .next_pc = 0x2000};
+    const tl_flow_insn wrong = {.pc = 0x5000, .len = 4, .pipe.cls = TL_CLASS_JAL, .is_call = true, .target = 0x6000, .next_pc = 0x6000};
+    const tl_flow_insn branch = {.pc = 0x2000, .len = 4, .pipe.cls = TL_CLASS_BRANCH, .target = 0x2100, .next_pc = 0x2004};
+    const tl_flow_insn ret = {.pc = 0x2004, .len = 4, .pipe.cls = TL_CLASS_JALR, .is_return = true, .next_pc = 0x1004};
+    checkpoint older, younger, unused;
+    (void)predictor_predict(&r.p, &call, &unused);
+    (void)predictor_predict(&r.p, &branch, &older);
+    assert_int_equal(predictor_predict(&r.p, &ret, &unused).next_pc, 0x1004);
+    (void)predictor_predict(&r.p, &branch, &younger);
+    (void)predictor_predict(&r.p, &wrong, &unused);
+    predictor_restore(&r.p, &younger);
+    predictor_restore(&r.p, &older);
+    assert_int_equal(predictor_predict(&r.p, &ret, &unused).next_pc, 0x1004);
+    tl_arena_done(&r.arena);
+}
+
 static void test_a_log_that_wraps_keeps_the_latest_branches(void **state) {
     (void)state;
     tl_branch_log *log = calloc(1, sizeof *log);
@@ -188,6 +210,7 @@ static void test_a_log_that_wraps_keeps_the_latest_branches(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_tage_learns_from_a_log_as_from_its_own_path),
     cmocka_unit_test(test_gshare_goes_on_where_the_other_engine_stood),
+    cmocka_unit_test(test_nested_wrong_paths_leave_the_return_stack_whole),
     cmocka_unit_test(test_a_log_that_wraps_keeps_the_latest_branches),
 };
 TL_TEST_MAIN(tests)

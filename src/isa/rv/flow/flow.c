@@ -15,8 +15,13 @@ enum { N_DECODED = 16384, N_PAGES = 256, N_FILTER = 256, PAGE_BITS = 12 };
 
 typedef enum kind { KIND_BODY, KIND_LOAD, KIND_STORE, KIND_BRANCH, KIND_JAL, KIND_JALR, KIND_ALONE } kind;
 
+typedef struct count { // as tl_static_count
+    uint16_t cell, amount;
+} count;
+
+// Two lines of the host: fetch reads the first, retirement the second.
 typedef struct decoded {
-    uint64_t pc;
+    _Alignas(64) uint64_t pc;
     uint32_t bits;
     uint8_t kind, len, n_counts;
     uint8_t rd, rs1; // as in the instruction
@@ -24,8 +29,9 @@ typedef struct decoded {
     uint16_t opc;
     tl_op op;
     tl_pipe_insn pipe;
-    tl_static_count counts[TL_MAX_STATIC];
+    count counts[TL_MAX_STATIC];
 } decoded;
+_Static_assert(sizeof(decoded) == 128, "a power of two");
 
 typedef struct page { // of this generation only
     uint64_t vpage;
@@ -238,7 +244,7 @@ static void decode(decoded *d, uint64_t pc, uint32_t bits) {
     for (uint32_t i = 0; i < n; i++)
         if (counts[i].cell != TL_S_HART_CYC_ISSUE && counts[i].cell != TL_S_L1D_LOAD && counts[i].cell != TL_S_L1D_STORE &&
             counts[i].cell != TL_S_DTLB_ACCESS)
-            d->counts[d->n_counts++] = counts[i];
+            d->counts[d->n_counts++] = (count){.cell = counts[i].cell, .amount = (uint16_t)counts[i].amount};
 }
 
 static const decoded *decoded_at(flow *f, uint64_t pc, uint32_t bits) {
