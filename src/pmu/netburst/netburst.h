@@ -186,9 +186,10 @@ extern const tl_netburst_settings tl_netburst_default_settings;
 // What surrounds the PMU. Every function may be NULL.
 typedef struct tl_netburst_host {
     void *ctx;
-    // The interrupt line of the thread's local vector table has this level.
-    void (*set_pmi)(void *ctx, uint32_t thread, bool level);
-    // Counters run or stop: the core need not tell clocks while none runs and nothing tags.
+    // The thread gets an interrupt, as its entry of the local vector table says. The entry has
+    // masked itself.
+    void (*interrupt)(void *ctx, uint32_t thread, bool is_nmi);
+    // Counters begin to run, or the last one stops: meanwhile nobody needs to tell clocks.
     void (*set_running)(void *ctx, bool is_running);
 } tl_netburst_host;
 
@@ -205,9 +206,21 @@ TL_MUST_CHECK tl_status tl_netburst_wrmsr(tl_netburst *n, uint32_t thread, uint3
 // `number`: ECX. Bit 31 asks for the low 32 bits.
 TL_MUST_CHECK tl_status tl_netburst_rdpmc(const tl_netburst *n, uint32_t number, uint64_t *ret_value);
 
+// The thread's entry of the local vector table for overflows. Bit 16: masked; it masks itself when
+// it delivers. Bits 10:8: 4 for an interrupt that cannot be masked, else an ordinary one.
+enum { TL_LVT_MASKED = 1 << 16, TL_LVT_MODE_LSB = 8, TL_LVT_NMI = 4 << TL_LVT_MODE_LSB };
+uint32_t tl_netburst_lvt(const tl_netburst *n, uint32_t thread);
+void tl_netburst_set_lvt(tl_netburst *n, uint32_t thread, uint32_t value);
+
+// The ESCR that feeds the counter by this CCCR.ESCR_SELECT, or TL_N_ESCRS.
+tl_escr tl_netburst_route(const tl_netburst *n, uint32_t counter, uint32_t select);
+
 // Counts clocks, in their order.
 void tl_netburst_count(tl_netburst *n, const tl_netburst_clock *clock);
-bool tl_netburst_is_running(const tl_netburst *n); // some counter can count
+// Some counter runs, or will when another one overflows.
+bool tl_netburst_is_running(const tl_netburst *n);
+// Clocks in which no counter can overflow; UINT64_MAX: none ever does.
+uint64_t tl_netburst_deadline(const tl_netburst *n);
 
 // ---- The design, as machines attach it.
 
