@@ -89,6 +89,11 @@ struct tl_clock_tap {
     // A run begins, and ends. Called with the attachment, too.
     void (*resume)(tl_clock_tap *tap, const tl_hart *h, uint32_t thread);
     void (*suspend)(tl_clock_tap *tap, const tl_hart *h, uint32_t thread);
+    // The instruction of this RETIRE event is about to retire. false: it and all younger ones are
+    // taken back, and the core calls `assist` when the hart has the registers before it. Returns
+    // the cycles until fetch begins again, with the same instruction.
+    bool (*may_retire)(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, const tl_uop_event *event);
+    uint32_t (*assist)(tl_clock_tap *tap, const tl_hart *h, uint32_t thread);
 };
 
 typedef struct tl_tap tl_tap;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/testing.h"
+#include "core_kernel.h"
 #include "isa/rv/hart.h"
 #include "machine/machine.h"
 #include "pmu/netburst/netburst.h"
@@ -182,7 +183,74 @@ static void test_counts_of_both_threads_are_the_machines_own(void **state) {
     }
 }
 
+// ---- Precise samples.
+
+enum { A2 = 12, CELLS = 8, CELL_STRIDE = 8192, HITS = 127, AREA = 1 << 19, RECORDS = 1 << 21, RECORD_BYTES = 40, MAX_RECORDS = 1000 };
+
+// A loop whose first load misses the L1D, because eight lines want four ways, and whose other loads
+// hit. A2 has the address of a cell, which holds that of the next one.
+static void open_misses(kernel *k, const char *const *overrides) {
+    open_kernel(k, "netburst", overrides);
+    const uint64_t cells = TL_RAM_BASE_PADDR + DATA + 0x3c0;
+    for (uint64_t i = 0; i < CELLS; i++)
+        put64(k, cells + i * CELL_STRIDE, cells + (i + 1) % CELLS * CELL_STRIDE);
+    put64(k, cells + 64, cells + 64);
+    k->rv->x[A2] = cells;
+    k->rv->x[T1] = cells + 64;
+    emit(k, ld(A2, A2, 0));
+    emit_n(k, HITS, ld(T1, T1, 0));
+}
+
+static void put32(const kernel *k, uint64_t paddr, uint64_t value) { memcpy(tl_machine_ram(k->machine, paddr), &value, 4); }
+static uint32_t get32(const kernel *k, uint64_t paddr) {
+    uint32_t value;
+    memcpy(&value, tl_machine_ram(k->machine, paddr), sizeof value);
+    return value;
+}
+
+// Samples the thread's misses, one of `period` + 1, into an area for n records.
+static void sample_misses(const kernel *k, tl_netburst *n, uint64_t period, uint32_t n_records) {
+    const uint64_t area = TL_RAM_BASE_PADDR + AREA, records = TL_RAM_BASE_PADDR + RECORDS;
+    put32(k, area + 0x10, records);
+    put32(k, area + 0x14, records);
+    put32(k, area + 0x18, records + n_records * RECORD_BYTES);
+    put32(k, area + 0x1c, records + (n_records - 1) * RECORD_BYTES);
+    put64(k, area + 0x20, -period & TL_NETBURST_VALUE);
+    wrmsr(n, TL_MSR_DS_AREA, area);
+    wrmsr(n, 0x3cc, 0x1200020c); // replay_event, NBOGUS, thread 0
+    wrmsr(n, TL_MSR_PEBS_MATRIX_VERT, 1);
+    wrmsr(n, TL_MSR_PEBS_ENABLE, 0x03000001);
+    wrmsr(n, TL_MSR_COUNTER + 16, -period & TL_NETBURST_VALUE);
+    wrmsr(n, TL_MSR_CCCR + 16, 0x0403b000);
+}
+
+static void test_samples_name_the_load_that_missed_and_the_registers_before_it(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", NULL};
+    kernel k;
+    open_misses(&k, on);
+    tl_netburst *n = pmu_of(k.machine, 0);
+    k.h->client = &k;
+    (void)warm_loop(&k);
+    const uint64_t missed = read_signal(&k, "hart0.core.load_miss");
+    sample_misses(&k, n, 10, MAX_RECORDS);
+    (void)run_iterations(&k, 885); // the first load may be in flight already, without a tag
+    assert_in_range(read_signal(&k, "hart0.core.load_miss") - missed, 884, 886);
+    const uint64_t records = TL_RAM_BASE_PADDR + RECORDS, cell = TL_RAM_BASE_PADDR + DATA + 0x3c0;
+    const uint64_t n_records = (get32(&k, TL_RAM_BASE_PADDR + AREA + 0x14) - records) / RECORD_BYTES;
+    assert_int_equal(n_records, 880 / 11);
+    assert_int_equal(tl_netburst_samples_of(n, 0).n_stored, n_records);
+    for (uint64_t i = 0; i < n_records; i++) {
+        const uint64_t at = records + i * RECORD_BYTES;
+        assert_int_equal(get32(&k, at + 4), TL_RAM_BASE_PADDR); // the first load of the loop
+        // Eleven misses are three cells further, each time.
+        assert_int_equal((get32(&k, at + 16) - cell) / CELL_STRIDE, ((get32(&k, records + 16) - cell) / CELL_STRIDE + 3 * i) % CELLS);
+    }
+    close_kernel(&k);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_samples_name_the_load_that_missed_and_the_registers_before_it),
     cmocka_unit_test(test_counts_of_both_threads_are_the_machines_own),
 };
 TL_TEST_MAIN(tests)

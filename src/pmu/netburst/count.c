@@ -79,21 +79,26 @@ static tl_netburst_event event_of(const tl_netburst *n, tl_escr escr) {
     return TL_NB_NO_EVENT;
 }
 
+static tl_used_escr used_of(const tl_netburst *n, tl_escr escr) {
+    tl_used_escr used = {.escr = (uint8_t)escr};
+    if (escr == TL_N_ESCRS)
+        return used;
+    used.event = (uint8_t)event_of(n, escr);
+    used.flags = n->escr[escr] & 15;
+    if (n->n_threads == 1)
+        used.flags &= TL_ESCR_T0_USR | TL_ESCR_T0_OS;
+    used.is_ti = tl_detected_events[used.event].is_ti;
+    used.mask = (uint16_t)(n->escr[escr] >> TL_ESCR_MASK_LSB);
+    return used;
+}
+
 // Index in used_escrs. The ESCR is TL_N_ESCRS for a counter that is connected to nothing.
 static uint32_t use_escr(tl_netburst *n, tl_escr escr) {
     for (uint32_t i = 0; i < n->n_used_escrs; i++)
         if (n->used_escrs[i].escr == escr)
             return i;
     tl_used_escr *used = &n->used_escrs[n->n_used_escrs];
-    *used = (tl_used_escr){.escr = (uint8_t)escr};
-    if (escr != TL_N_ESCRS) {
-        used->event = (uint8_t)event_of(n, escr);
-        used->flags = n->escr[escr] & 15;
-        if (n->n_threads == 1)
-            used->flags &= TL_ESCR_T0_USR | TL_ESCR_T0_OS;
-        used->is_ti = tl_detected_events[used->event].is_ti;
-        used->mask = (uint16_t)(n->escr[escr] >> TL_ESCR_MASK_LSB);
-    }
+    *used = used_of(n, escr);
     if (used->event != TL_NB_NO_EVENT && used->flags != 0)
         n->listeners[used->event] |= BIT(n->n_used_escrs);
     return n->n_used_escrs++;
@@ -112,6 +117,11 @@ static bool use_counter(tl_netburst *n, uint32_t i) {
     const tl_escr escr = tl_netburst_route(n, i, select_of(cccr));
     if (is_gated(n, escr) || (n->n_threads == 1 && thread_mode_of(cccr) != MODE_ANY))
         return false;
+    const tl_used_escr used = used_of(n, escr);
+    if (tl_netburst_samples(n, i, &used)) {
+        n->sampling[i - TL_NETBURST_PEBS_T0] = (tl_sampling){true, (uint8_t)thread_mode_of(cccr), used};
+        return false;
+    }
     n->used_counters[n->n_used_counters++] = (tl_used_counter){.counter = (uint8_t)i,
                                                                .used = (uint8_t)use_escr(n, escr),
                                                                .threshold = (uint8_t)(cccr >> TL_CCCR_THRESHOLD_LSB & 15),
@@ -127,6 +137,7 @@ void tl_netburst_configure(tl_netburst *n) {
     uint32_t filtering = 0;
     n->is_stale = n->is_running = false;
     n->n_used_escrs = n->n_used_counters = 0;
+    n->sampling[0].is_on = n->sampling[1].is_on = false;
     for (uint32_t e = 0; e < TL_NB_N_EVENTS; e++)
         n->listeners[e] = 0;
     for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++) {
@@ -196,6 +207,8 @@ static uint32_t n_active(uint8_t active) {
 static bool is_mode(const tl_netburst *n, uint32_t mode, uint32_t n_threads) {
     return mode == MODE_ANY ? !n->settings.any_needs_active || n_threads > 0 : n_threads == mode;
 }
+
+bool tl_netburst_is_mode(const tl_netburst *n, uint32_t thread_mode, uint8_t active) { return is_mode(n, thread_mode, n_active(active)); }
 
 static void detect(tl_netburst *n, const tl_netburst_clock *clock) {
     for (uint32_t i = 0; i < n->n_used_escrs; i++)

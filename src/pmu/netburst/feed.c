@@ -9,6 +9,7 @@
 #include "base/bits.h"
 #include "isa/rv/arch.h"
 #include "model/flow.h"
+#include "model/isa.h"
 
 enum { MAX_OCCURRENCES = 1024, ROOM_OF_A_RECORD = 512, MAX_SEGMENTS = 8, MAX_SOURCES = 64, N_TAGS = 64, DRAINED_UOPS = 3 };
 
@@ -438,6 +439,49 @@ static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
     look_at(t, record->cycle);
 }
 
+static uint8_t active_now(const tl_netburst_feed *f) {
+    const uint64_t clock = f->has_clock ? f->clock : f->next;
+    uint8_t active = 0;
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        active |= owner_at(&f->threads[i], clock);
+    return active;
+}
+
+static bool tell_may_retire(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, const tl_uop_event *event) {
+    tl_netburst_feed *f = feed_of(tap);
+    feed_thread *t = &f->threads[thread];
+    tl_netburst_occurrence uops[2 * 3];
+    uint32_t n = 0;
+    (void)h;
+    if (!f->n->sampling[thread].is_on)
+        return true;
+    uint8_t *tags = tags_of(t, event->seq);
+    if (is_control((tl_class)event->cls) && event->is_mispredicted && !event->is_return)
+        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, t->run_owner);
+    for (uint32_t k = 0; k < event->n_uops; k++) {
+        if (tags[k] & TAG_FRONT)
+            uops[n++] = (tl_netburst_occurrence){TL_NB_FRONT_END_EVENT, t->run_owner, 1, 1};
+        if (tags[k] & TAG_REPLAY)
+            uops[n++] = (tl_netburst_occurrence){TL_NB_REPLAY_EVENT, t->run_owner, 1, 1};
+        if (tags[k] >> TAG_EXEC_LSB)
+            uops[n++] = (tl_netburst_occurrence){TL_NB_EXECUTION_EVENT, t->run_owner, 1, (uint16_t)(tags[k] >> TAG_EXEC_LSB)};
+    }
+    return n == 0 || tl_netburst_retires(f->n, thread, uops, n, active_now(f) | t->run_owner);
+}
+
+// RISC-V has no flags. Numbers of registers in the order of the record: a0 a1 a2 a3 a4 a5 s0 sp,
+// a6 a7 t0 to t5.
+static uint32_t tell_assist(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
+    static const uint8_t order[TL_NETBURST_RECORD_VALUES - 2] = {10, 11, 12, 13, 14, 15, 8, 2, 16, 17, 5, 6, 7, 28, 29, 30};
+    tl_netburst_feed *f = feed_of(tap);
+    const uint64_t *x = (const uint64_t *)(const void *)((const uint8_t *)h + h->isa->registers_offset);
+    uint64_t values[TL_NETBURST_RECORD_VALUES] = {0, h->pc};
+    for (uint32_t i = 0; i < TL_COUNT_OF(order); i++)
+        values[2 + i] = x[order[i]];
+    tl_netburst_assist(f->n, thread, values);
+    return f->n->settings.assist_clocks;
+}
+
 static void tell_alone(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, uint64_t cycle) {
     tl_netburst_feed *f = feed_of(tap);
     (void)h;
@@ -591,7 +635,12 @@ tl_status tl_netburst_feed_new(tl_netburst *n, const tl_pmu_host *host, uint32_t
     tl_netburst_feed *f = tl_arena_alloc(arena, sizeof *f);
     if (!f)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
-    f->tap = (tl_clock_tap){.clock = tell_clock, .alone = tell_alone, .resume = tell_resume, .suspend = tell_suspend};
+    f->tap = (tl_clock_tap){.clock = tell_clock,
+                            .alone = tell_alone,
+                            .resume = tell_resume,
+                            .suspend = tell_suspend,
+                            .may_retire = tell_may_retire,
+                            .assist = tell_assist};
     f->n = n;
     f->host = host;
     f->first_hart = first_hart;

@@ -72,6 +72,7 @@ uint32_t tl_netburst_lvt(tl_netburst *n, uint32_t thread) {
 
 void tl_netburst_set_lvt(tl_netburst *n, uint32_t thread, uint32_t value) {
     catch_up(n, thread);
+    tl_netburst_look_at_area(n, thread);
     n->threads[thread]->lvt = value & (TL_LVT_MASKED | 7 << TL_LVT_MODE_LSB);
     tl_netburst_update_lines(n);
 }
@@ -117,6 +118,7 @@ void tl_netburst_reset(tl_netburst *n) {
         thread->line = thread->ds_latch = false;
         thread->msr = 0;
         thread->user_reads = false;
+        thread->samples = (tl_netburst_samples_stored){0};
     }
     tl_regfile_reset(&n->threads[0]->pmu.file);
     n->filtered = n->wrapped = n->raised = 0;

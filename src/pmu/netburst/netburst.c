@@ -62,6 +62,11 @@ static void configured(void *ctx) {
         tl_netburst_feed_configured(c->feed);
 }
 
+static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
+    const machine_core *c = ctx;
+    return c->host->transfer && c->host->transfer(c->host->ctx, c->first_hart + thread, vaddr, bytes, n_bytes, is_write);
+}
+
 // ---- The port.
 
 static bool find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
@@ -156,7 +161,7 @@ static tl_status add_core(tl_pmu *pmu, uint32_t first_hart, uint32_t n_threads, 
     uint64_t *stored = first ? first->pmu.file.stored : tl_arena_alloc(arena, tl_regmap_n_cells(&tl_netburst_regmap) * sizeof *stored);
     if (!c || !stored)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
-    const tl_netburst_host host = {.ctx = c, .interrupt = interrupt, .catch_up = catch_up, .configured = configured};
+    const tl_netburst_host host = {.ctx = c, .interrupt = interrupt, .catch_up = catch_up, .configured = configured, .transfer = transfer};
     c->host = pmu->host;
     c->first_hart = first_hart;
     for (uint32_t i = 0; i < n_threads; i++) {

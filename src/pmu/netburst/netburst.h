@@ -191,7 +191,10 @@ typedef struct tl_netburst_host {
     void (*interrupt)(void *ctx, uint32_t thread, bool is_nmi);
     // Called before an access of the thread. The host counts the clocks that have passed.
     void (*catch_up)(void *ctx, uint32_t thread);
-    // Registers have changed: tl_netburst_is_running, tl_netburst_listens.
+    // Reads or writes n_bytes at linear addresses, as system software of the thread may. false:
+    // some address is not resident or not permitted.
+    bool (*transfer)(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write);
+    // Registers have changed, and perhaps tl_netburst_is_running.
     void (*configured)(void *ctx);
 } tl_netburst_host;
 
@@ -223,6 +226,20 @@ void tl_netburst_count(tl_netburst *n, const tl_netburst_clock *clock);
 bool tl_netburst_is_running(const tl_netburst *n);
 // Clocks in which no counter can overflow; UINT64_MAX: none ever does.
 uint64_t tl_netburst_deadline(const tl_netburst *n);
+
+// ---- Precise samples.
+
+// An instruction of the thread is about to retire, with these occurrences of its uops. false: the
+// core calls tl_netburst_assist, and the instruction begins again. active: as in tl_netburst_clock.
+bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *uops, uint32_t n_uops, uint8_t active);
+// Stores a sample: flags, address of the instruction, then registers in the order of the record.
+enum { TL_NETBURST_RECORD_VALUES = 18 };
+void tl_netburst_assist(tl_netburst *n, uint32_t thread, const uint64_t values[TL_NETBURST_RECORD_VALUES]);
+// Since reset. n_lost: there was no room; n_faults: the area was not resident.
+typedef struct tl_netburst_samples_stored {
+    uint64_t n_stored, n_lost, n_faults;
+} tl_netburst_samples_stored;
+tl_netburst_samples_stored tl_netburst_samples_of(const tl_netburst *n, uint32_t thread);
 
 // ---- The design, as machines attach it.
 

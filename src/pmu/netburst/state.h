@@ -27,6 +27,7 @@ typedef struct tl_netburst_thread { // as a hart sees the registers of its core
     bool ds_latch;   // the DS area is full up to its threshold
     uint32_t msr;    // chosen by CSR nbindex
     bool user_reads; // CR4.PCE: user mode may read counters
+    tl_netburst_samples_stored samples;
     // Of the instance of a machine: all its cores.
     tl_netburst **cores;
     uint32_t n_cores;
@@ -49,6 +50,12 @@ typedef struct tl_used_counter { // a counter that runs
     bool compares, complements, is_edge, forces_overflow;
 } tl_used_counter;
 
+typedef struct tl_sampling { // of a thread, by its counter
+    bool is_on;
+    uint8_t thread_mode;
+    tl_used_escr escr;
+} tl_sampling;
+
 struct tl_netburst {
     tl_netburst_settings settings;
     tl_netburst_host host;
@@ -65,6 +72,7 @@ struct tl_netburst {
     uint32_t n_used_escrs, n_used_counters;
     tl_used_escr used_escrs[TL_NETBURST_COUNTERS];
     tl_used_counter used_counters[TL_NETBURST_COUNTERS];
+    tl_sampling sampling[TL_NETBURST_THREADS];
     uint32_t listeners[TL_NB_N_EVENTS]; // bit i: used_escrs[i] has this event
     uint8_t run_cause[TL_NETBURST_COUNTERS];
     // Of counters, bit by bit.
@@ -83,8 +91,12 @@ uint64_t tl_netburst_reserved_bits(const tl_netburst *n, const tl_reg_at *at); /
 // count.c
 void tl_netburst_configure(tl_netburst *n);
 void tl_netburst_update_lines(tl_netburst *n);
+bool tl_netburst_is_mode(const tl_netburst *n, uint32_t thread_mode, uint8_t active);
 // An ESCR detects and tags: some counter that it or its partner can feed runs.
 bool tl_netburst_has_power(const tl_netburst *n, tl_escr escr);
+// pebs.c
+bool tl_netburst_samples(const tl_netburst *n, uint32_t counter, const tl_used_escr *escr);
+void tl_netburst_look_at_area(tl_netburst *n, uint32_t thread); // software may have emptied it
 // match.c
 bool tl_netburst_matches(const tl_netburst *n, const tl_used_escr *escr, const tl_netburst_occurrence *what, uint8_t active);
 // msr.c

@@ -175,12 +175,8 @@ static void take_back(tl_flow *flow, uint32_t entry) {
     t->inner->take_back(t->inner, entry);
 }
 
-static void retire(tl_flow *flow, uint32_t entry) {
-    core_tap *t = tap_of(flow);
+static void add_retired(core_tap *t, uint32_t entry) {
     const tl_core *core = t->core;
-    t->inner->retire(t->inner, entry);
-    if (core->retired < t->first)
-        return;
     tl_uop_event *event = add(t, TL_UOP_RETIRE, core->retired);
     event->n_uops = core->n_uops[entry];
     event->is_taken = core->insn[entry].is_taken;
@@ -188,6 +184,23 @@ static void retire(tl_flow *flow, uint32_t entry) {
     event->is_call = core->insn[entry].is_call;
     event->is_return = core->insn[entry].is_return;
 }
+
+static void retire(tl_flow *flow, uint32_t entry) {
+    core_tap *t = tap_of(flow);
+    t->inner->retire(t->inner, entry);
+    if (t->core->retired >= t->first)
+        add_retired(t, entry);
+}
+
+bool tap_captures(core_tap *t, uint32_t entry) {
+    if (!t->clocks || t->core->retired < t->first)
+        return false;
+    add_retired(t, entry);
+    t->n_events -= 1; // it has not retired yet
+    return !t->clocks->may_retire(t->clocks, t->core->h, t->core->thread, &t->events[t->n_events]);
+}
+
+uint32_t tap_assist(core_tap *t) { return t->clocks->assist(t->clocks, t->core->h, t->core->thread); }
 
 static uint32_t bits(tl_flow *flow, uint32_t entry) {
     core_tap *t = tap_of(flow);
