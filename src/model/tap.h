@@ -52,6 +52,7 @@ typedef struct tl_uop_event {
     bool is_replay;                              // DISPATCH: not the first one of this uop
     bool is_taken, is_mispredicted, has_retired; // RETIRE; has_retired: ALONE
     bool is_call, is_return;                     // RETIRE
+    bool has_missed;                             // RETIRE, TAKE_BACK: a load that missed the L1D
     uint8_t size_bytes;                          // DISPATCH: of an access or an operand
 } tl_uop_event;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rule of each clock: detectors, filters, counters, overflow, interrupts, cascades. Clocks that
 // are equal are counted in one step up to the first clock that changes what runs.
+#include "pmu/netburst/catalogue.h"
 #include "pmu/netburst/state.h"
 
 #define BIT(i) (UINT32_C(1) << (i))
@@ -72,7 +73,7 @@ static tl_netburst_event event_of(const tl_netburst *n, tl_escr escr) {
     const uint64_t code = n->escr[escr] >> TL_ESCR_EVENT_LSB;
     const tl_escr pair = (tl_escr)(escr & ~1u);
     for (uint32_t e = 1; e < TL_NB_N_EVENTS; e++) {
-        const tl_detected *row = &tl_detected_events[e];
+        const tl_netburst_event_row *row = &tl_netburst_event_rows[e];
         if (row->pair == pair && row->code == code && (row->escrs >> (escr & 1) & 1) && (row->models >> n->settings.model & 1))
             return (tl_netburst_event)e;
     }
@@ -87,7 +88,7 @@ static tl_used_escr used_of(const tl_netburst *n, tl_escr escr) {
     used.flags = n->escr[escr] & 15;
     if (n->n_threads == 1)
         used.flags &= TL_ESCR_T0_USR | TL_ESCR_T0_OS;
-    used.is_ti = tl_detected_events[used.event].is_ti;
+    used.is_ti = tl_netburst_event_rows[used.event].is_ti;
     used.mask = (uint16_t)(n->escr[escr] >> TL_ESCR_MASK_LSB);
     return used;
 }

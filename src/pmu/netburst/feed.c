@@ -10,21 +10,12 @@
 #include "isa/rv/arch.h"
 #include "model/flow.h"
 #include "model/isa.h"
+#include "pmu/netburst/catalogue.h"
 
-enum { MAX_OCCURRENCES = 1024, ROOM_OF_A_RECORD = 512, MAX_SEGMENTS = 8, MAX_SOURCES = 64, N_TAGS = 64, DRAINED_UOPS = 3 };
+enum { MAX_OCCURRENCES = 1024, ROOM_OF_A_RECORD = 512, MAX_SEGMENTS = 8, N_TAGS = 64, DRAINED_UOPS = 3 };
 
 // Tags of a uop: front end, replay, and the four of execution.
 enum { TAG_FRONT = 1 << 0, TAG_REPLAY = 1 << 1, TAG_EXEC_LSB = 2 };
-
-typedef struct source_row {
-    uint8_t event, bit, weight;
-    const char *text;
-} source_row;
-static const source_row rows[] = {
-#define SOURCE(event, bit, weight, text) {TL_NB_##event, bit, weight, text},
-#include "pmu/netburst/sources.def"
-#undef SOURCE
-};
 
 enum { MAX_CELLS = 16 };
 typedef struct source { // of a thread
@@ -32,12 +23,15 @@ typedef struct source { // of a thread
     uint32_t n_more, n_less;
     uint64_t last;
     bool is_watched;
+    uint8_t event, bit;
 } source;
 
 typedef struct segment { // the thread has this owner in clocks before `until`
     uint64_t until;
     uint8_t owner;
 } segment;
+
+enum { MODE_DELIVERS, MODE_BUILDS, MODE_IDLE }; // of fetch
 
 typedef struct feed_thread {
     const tl_hart *h; // NULL: it has told nothing
@@ -49,9 +43,11 @@ typedef struct feed_thread {
     uint64_t idle_cycles; // of the hart, when it last told
     uint64_t suspended;   // clock up to which it ran, or is known not to have run; NEVER: it runs
     bool is_store_full;
-    uint64_t clear_until; // a machine clear goes on until this clock
-    uint64_t alone;       // clock of the instruction that executes alone; NEVER: none does
-    source sources[MAX_SOURCES];
+    uint64_t clear_until;             // a machine clear goes on until this clock
+    uint64_t alone;                   // clock of the instruction that executes alone; NEVER: none does
+    source *sources;                  // of all masks that signals feed
+    source delivers, builds, flushes; // of instructions from the trace cache, to build traces; of its lines
+    uint8_t mode;                     // of fetch in the clock under way: MODE_*
     uint8_t tags[TL_MAX_IN_FLIGHT][2];
     // Uops taken back that were not told as bogus yet, by their tags; instructions by their
     // front-end tag.
@@ -62,7 +58,7 @@ struct tl_netburst_feed {
     tl_clock_tap tap; // first
     tl_netburst *n;
     const tl_pmu_host *host;
-    uint32_t first_hart;
+    uint32_t first_hart, n_sources;
     bool is_attached, is_attaching;
     uint32_t accessing; // thread of the access under way
     uint64_t next;      // the first clock that was not counted
@@ -154,6 +150,15 @@ static void drain(tl_netburst_feed *f, feed_thread *t) {
     }
 }
 
+// Pairs of modes of the two threads, each the number of a mask bit; both idle: none.
+static void add_modes(tl_netburst_feed *f) {
+    static const uint8_t bits[3][3] = {{0, 1, 2}, {3, 4, 5}, {6, 7, 0xff}};
+    const uint8_t first = f->threads[0].mode, second = f->n->n_threads > 1 ? f->threads[1].mode : (uint8_t)MODE_IDLE;
+    if (bits[first][second] != 0xff)
+        add(f, TL_NB_TC_DELIVER_MODE, 0, 1, 1u << bits[first][second]);
+    f->threads[0].mode = f->threads[1].mode = MODE_IDLE;
+}
+
 static void add_levels(tl_netburst_feed *f, uint32_t index, uint64_t clock, uint8_t *active) {
     feed_thread *t = &f->threads[index];
     const uint8_t owner = owner_at(t, clock);
@@ -173,6 +178,7 @@ static void count(tl_netburst_feed *f, uint64_t clock, uint64_t n_clocks) {
     tl_netburst_clock record = {.n_clocks = n_clocks, .occurrences = f->occurrences};
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         add_levels(f, i, clock, &record.active);
+    add_modes(f);
     record.n_occurrences = f->n_occurrences;
     tl_netburst_count(f->n, &record);
     f->n_occurrences = 0;
@@ -206,19 +212,29 @@ static uint64_t total_of(const tl_netburst_feed *f, const source *s) {
     return total;
 }
 
+// What the source has grown by since the last look.
+static uint64_t growth_of(const tl_netburst_feed *f, source *s) {
+    const uint64_t total = total_of(f, s), grown = total - s->last;
+    if (grown > INT64_MAX) // what is subtracted came a clock before
+        return 0;
+    s->last = total;
+    return grown;
+}
+
 static void add_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
-    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+    for (uint32_t i = 0; i < f->n_sources; i++) {
         source *s = &t->sources[i];
-        if (!s->is_watched)
+        const uint64_t grown = s->is_watched ? growth_of(f, s) : 0;
+        if (grown == 0)
             continue;
-        const uint64_t total = total_of(f, s), grown = total - s->last;
-        if (grown > INT64_MAX) // what is subtracted came a clock before
-            continue;
-        s->last = total;
-        add(f, (tl_netburst_event)rows[i].event, owner, grown * rows[i].weight, 1u << rows[i].bit);
-        if (rows[i].event == TL_NB_MACHINE_CLEAR && grown > 0)
+        add(f, (tl_netburst_event)s->event, owner, grown, 1u << s->bit);
+        if (s->event == TL_NB_MACHINE_CLEAR)
             t->clear_until = f->clock + f->host->config->core.clear_cycles;
     }
+    if (is_heard(f, TL_NB_TC_DELIVER_MODE))
+        t->mode = growth_of(f, &t->delivers) > 0 ? MODE_DELIVERS : growth_of(f, &t->builds) > 0 ? MODE_BUILDS : MODE_IDLE;
+    if (is_heard(f, TL_NB_TC_MISC) && growth_of(f, &t->flushes) > 0)
+        add(f, TL_NB_TC_MISC, owner, 2, 1 << 4);
 }
 
 // ---- Tags.
@@ -232,8 +248,8 @@ static uint32_t front_tag(const tl_netburst *n, tl_class cls, uint8_t owner) {
     if (kind == 0)
         return 0;
     for (tl_escr escr = TL_RAT_ESCR0; escr <= TL_RAT_ESCR1; escr++)
-        if (n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_detected_events[TL_NB_UOP_TYPE].code && (n->escr[escr] >> TL_ESCR_MASK_LSB & kind) &&
-            tags_owner(n, escr, owner))
+        if (n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[TL_NB_UOP_TYPE].code &&
+            (n->escr[escr] >> TL_ESCR_MASK_LSB & kind) && tags_owner(n, escr, owner))
             return TAG_FRONT;
     return 0;
 }
@@ -261,7 +277,7 @@ static tl_netburst_event firm_event(const tl_uop_event *uop, uint32_t *ret_mask)
 static uint32_t execution_tags(const tl_netburst *n, tl_netburst_event event, uint32_t mask, uint8_t owner) {
     uint32_t tags = 0;
     for (tl_escr escr = TL_FIRM_ESCR0; escr <= TL_FIRM_ESCR1; escr++)
-        if ((n->escr[escr] & TL_ESCR_TAG_ENABLE) && n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_detected_events[event].code &&
+        if ((n->escr[escr] & TL_ESCR_TAG_ENABLE) && n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[event].code &&
             (n->escr[escr] >> TL_ESCR_MASK_LSB & mask) && tags_owner(n, escr, owner))
             tags |= (uint32_t)(n->escr[escr] >> TL_ESCR_TAG_VALUE_LSB) & 15;
     return tags << TAG_EXEC_LSB;
@@ -273,7 +289,7 @@ enum { KIND_LOAD = 1 << 0, KIND_STORE = 1 << 1, KIND_BRANCH = 1 << 4 };
 
 // Some ESCR of the pair has the event with this mask, for this owner: it lets the cause tag.
 static bool has_detector(const tl_netburst *n, tl_netburst_event event, uint32_t mask, uint8_t owner) {
-    const tl_detected *row = &tl_detected_events[event];
+    const tl_netburst_event_row *row = &tl_netburst_event_rows[event];
     for (uint32_t k = 0; k < 2; k++) {
         const tl_escr escr = (tl_escr)(row->pair + k);
         if (n->escr[escr] >> TL_ESCR_EVENT_LSB == row->code && (n->escr[escr] >> TL_ESCR_MASK_LSB & mask) && tags_owner(n, escr, owner))
@@ -295,7 +311,6 @@ static uint32_t replay_tag(const tl_netburst *n, uint32_t cause, uint32_t kind, 
 
 static uint32_t cause_of(const tl_uop_event *uop) {
     switch ((tl_uop_vain)uop->vain) {
-    case TL_UOP_NO_LINE: return CAUSE_FIRST_LEVEL;
     case TL_UOP_NO_TRANSLATION: return CAUSE_DTLB;
     case TL_UOP_NO_STORE: return CAUSE_MOB;
     case TL_UOP_SPLIT: return CAUSE_SPLIT;
@@ -329,20 +344,28 @@ static void branch_retires(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t
     add(f, TL_NB_RETIRED_MISPRED_BRANCH_TYPE, owner, 1, branch_type(uop, false));
 }
 
-static void retires(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
+// Tags of replays that are only known at the end: missed lines, mispredictions. Returns are never
+// tagged (SDM).
+static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     uint8_t *tags = tags_of(t, uop->seq);
-    if (is_control((tl_class)uop->cls)) {
+    if (uop->has_missed)
+        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_FIRST_LEVEL, KIND_LOAD, owner);
+    if (uop->is_mispredicted && is_control((tl_class)uop->cls) && !uop->is_return)
+        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, owner);
+    return tags;
+}
+
+static void retires(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
+    const uint8_t *tags = tags_at_end(f, t, uop, owner);
+    if (is_control((tl_class)uop->cls))
         branch_retires(f, uop, owner);
-        if (uop->is_mispredicted && !uop->is_return)
-            tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, owner);
-    }
     for (uint32_t k = 0; k < uop->n_uops; k++)
         add_uop(f, owner, tags[k], false);
     add_insn(f, owner, tags[0] & TAG_FRONT, false);
 }
 
-static void taken_back(feed_thread *t, const tl_uop_event *uop) {
-    const uint8_t *tags = tags_of(t, uop->seq);
+static void taken_back(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
+    const uint8_t *tags = tags_at_end(f, t, uop, owner);
     for (uint32_t k = 0; k < uop->n_uops; k++)
         t->bogus_uops[tags[k]] += 1;
     t->n_bogus += uop->n_uops;
@@ -363,8 +386,6 @@ static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
     if (uop->vain != TL_UOP_EFFECTIVE) {
         if (is_load)
             *tags |= (uint8_t)replay_tag(f->n, cause_of(uop), KIND_LOAD, owner);
-        if (uop->vain == TL_UOP_NO_STORE)
-            add(f, TL_NB_MOB_LOAD_REPLAY, owner, 1, 1 << 4);
         return;
     }
     const tl_netburst_event event = firm_event(uop, &mask);
@@ -372,11 +393,8 @@ static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
         add(f, event, owner, 1, mask);
         *tags |= (uint8_t)execution_tags(f->n, event, mask, owner);
     }
-    if ((uop->cls == TL_CLASS_STORE || uop->cls == TL_CLASS_FP_STORE) && uop->uop == 0 && is_split(f, uop)) {
-        add(f, TL_NB_STORE_PORT_REPLAY, owner, 1, 1 << 1);
-        add(f, TL_NB_MEMORY_COMPLETE, owner, 1, 1 << 1);
+    if ((uop->cls == TL_CLASS_STORE || uop->cls == TL_CLASS_FP_STORE) && uop->uop == 0 && is_split(f, uop))
         *tags |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, KIND_STORE, owner);
-    }
 }
 
 static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
@@ -387,7 +405,7 @@ static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uo
         break;
     case TL_UOP_DISPATCH: dispatches(f, t, uop, owner); break;
     case TL_UOP_RETIRE: retires(f, t, uop, owner); break;
-    case TL_UOP_TAKE_BACK: taken_back(t, uop); break;
+    case TL_UOP_TAKE_BACK: taken_back(f, t, uop, owner); break;
     case TL_UOP_ALONE:
         if (uop->has_retired) {
             add_uop(f, owner, 0, false);
@@ -427,7 +445,7 @@ static void open_clock(tl_netburst_feed *f, uint64_t clock) {
 static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
     tl_netburst_feed *f = feed_of(tap);
     feed_thread *t = &f->threads[record->thread];
-    t->alone = NEVER;
+    t->alone = t->suspended = NEVER;
     open_clock(f, record->cycle);
     const uint8_t owner = t->run_owner;
     if (owner_at(t, f->clock) == 0) // it runs in this clock
@@ -455,9 +473,7 @@ static bool tell_may_retire(tl_clock_tap *tap, const tl_hart *h, uint32_t thread
     (void)h;
     if (!f->n->sampling[thread].is_on)
         return true;
-    uint8_t *tags = tags_of(t, event->seq);
-    if (is_control((tl_class)event->cls) && event->is_mispredicted && !event->is_return)
-        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, t->run_owner);
+    const uint8_t *tags = tags_at_end(f, t, event, t->run_owner);
     for (uint32_t k = 0; k < event->n_uops; k++) {
         if (tags[k] & TAG_FRONT)
             uops[n++] = (tl_netburst_occurrence){TL_NB_FRONT_END_EVENT, t->run_owner, 1, 1};
@@ -509,8 +525,9 @@ static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
             note_outside(f, &f->threads[i]);
-    t->run_owner = t->owner = class_of(t, h->priv);
-    t->suspended = NEVER;
+    t->run_owner = class_of(t, h->priv);
+    t->owner = tl_hart_has_work(h) ? t->run_owner : 0;
+    t->suspended = f->is_attaching ? h->now : NEVER; // while attaching, nobody knows that it runs
 }
 
 static void tell_suspend(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
@@ -522,18 +539,25 @@ static void tell_suspend(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
 
 // ---- For the PMU.
 
+static void begin_source(const tl_netburst_feed *f, source *s, bool is_wanted, bool is_new) {
+    if (is_wanted && (is_new || !s->is_watched))
+        s->last = total_of(f, s);
+    s->is_watched = is_wanted;
+}
+
 static void begin_sources(tl_netburst_feed *f, bool is_new) {
     bool is_wanted[TL_NB_N_EVENTS] = {false};
     for (uint32_t e = 1; e < TL_NB_N_EVENTS; e++)
         for (uint32_t k = 0; k < 2; k++)
-            is_wanted[e] |= f->n->escr[tl_detected_events[e].pair + k] >> TL_ESCR_EVENT_LSB == tl_detected_events[e].code;
-    for (uint32_t i = 0; i < f->n->n_threads; i++)
-        for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++) {
-            source *s = &f->threads[i].sources[k];
-            if (is_wanted[rows[k].event] && (is_new || !s->is_watched))
-                s->last = total_of(f, s);
-            s->is_watched = is_wanted[rows[k].event];
-        }
+            is_wanted[e] |= f->n->escr[tl_netburst_event_rows[e].pair + k] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[e].code;
+    for (uint32_t i = 0; i < f->n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        for (uint32_t k = 0; k < f->n_sources; k++)
+            begin_source(f, &t->sources[k], is_wanted[t->sources[k].event], is_new);
+        begin_source(f, &t->delivers, is_wanted[TL_NB_TC_DELIVER_MODE], is_new);
+        begin_source(f, &t->builds, is_wanted[TL_NB_TC_DELIVER_MODE], is_new);
+        begin_source(f, &t->flushes, is_wanted[TL_NB_TC_MISC], is_new);
+    }
 }
 
 static void attach(tl_netburst_feed *f) {
@@ -548,6 +572,7 @@ static void attach(tl_netburst_feed *f) {
         t->alone = NEVER;
         t->is_store_full = false;
         t->clear_until = 0;
+        t->suspended = NEVER;
         if (f->host->clock_tap(f->host->ctx, f->first_hart + i, &f->tap, NULL) != TL_OK)
             f->is_attached = false; // the host has no memory: nothing is counted
     }
@@ -592,12 +617,15 @@ void tl_netburst_feed_reset(tl_netburst_feed *f) {
     }
 }
 
-// Signals of unit core are those of the hart itself: "hart1.core.redo".
+// Signals of unit core are those of the hart itself: "hart1.core.redo". # is the number of the hart.
 static tl_status resolve_one(const char *name, const tl_probe *probe, uint32_t hart, tl_arena *arena, tl_sources *ret_sources,
                              tl_error *err) {
-    if (strncmp(name, "core.", 5) != 0)
+    const char *number = strchr(name, '#');
+    const bool is_core = strncmp(name, "core.", 5) == 0;
+    if (!number && !is_core)
         return tl_sources_resolve(name, probe, hart, arena, ret_sources, err);
-    const char *path = tl_arena_printf(arena, "hart%u.%s", hart, name);
+    const char *path = is_core ? tl_arena_printf(arena, "hart%u.%s", hart, name)
+                               : tl_arena_printf(arena, "%.*s%u%s", (int)(number - name), name, hart, number + 1);
     ret_sources->cells = tl_arena_alloc(arena, sizeof(tl_cell));
     ret_sources->n_cells = 1;
     if (!path || !ret_sources->cells)
@@ -629,9 +657,41 @@ static tl_status resolve(const char *text, const tl_probe *probe, uint32_t hart,
     return TL_OK;
 }
 
+// Levels are known from the records themselves.
+static bool is_source(const tl_netburst_mask *mask) {
+    return mask->sources && *mask->sources && mask->event != TL_NB_GLOBAL_POWER_EVENTS && mask->event != TL_NB_RESOURCE_STALL;
+}
+
+static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *arena, tl_error *err) {
+    feed_thread *t = &f->threads[index];
+    const tl_probe *probe = f->host->probe;
+    const uint32_t hart = f->first_hart + index;
+    t->bit_usr = index == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR;
+    t->bit_os = index == 0 ? TL_ESCR_T0_OS : TL_ESCR_T1_OS;
+    t->alone = NEVER;
+    t->mode = MODE_IDLE;
+    t->sources = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->sources);
+    if (!t->sources)
+        return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
+    tl_status status = resolve("core.trace_insn", probe, hart, arena, &t->delivers, err);
+    if (status == TL_OK)
+        status = resolve("core.build_insn", probe, hart, arena, &t->builds, err);
+    if (status == TL_OK)
+        status = resolve("core.trace_flush", probe, hart, arena, &t->flushes, err);
+    f->n_sources = 0;
+    for (uint32_t k = 0; k < tl_netburst_n_masks && status == TL_OK; k++) {
+        if (!is_source(&tl_netburst_masks[k]))
+            continue;
+        source *s = &t->sources[f->n_sources++];
+        s->event = tl_netburst_masks[k].event;
+        s->bit = tl_netburst_masks[k].bit;
+        status = resolve(tl_netburst_masks[k].sources, probe, hart, arena, s, err);
+    }
+    return status;
+}
+
 tl_status tl_netburst_feed_new(tl_netburst *n, const tl_pmu_host *host, uint32_t first_hart, tl_arena *arena, tl_netburst_feed **ret_feed,
                                tl_error *err) {
-    static_assert(TL_COUNT_OF(rows) <= MAX_SOURCES, "room for all sources");
     tl_netburst_feed *f = tl_arena_alloc(arena, sizeof *f);
     if (!f)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
@@ -644,17 +704,12 @@ tl_status tl_netburst_feed_new(tl_netburst *n, const tl_pmu_host *host, uint32_t
     f->n = n;
     f->host = host;
     f->first_hart = first_hart;
-    for (uint32_t i = 0; i < n->n_threads; i++) {
-        feed_thread *t = &f->threads[i];
-        t->bit_usr = i == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR;
-        t->bit_os = i == 0 ? TL_ESCR_T0_OS : TL_ESCR_T1_OS;
-        t->alone = NEVER;
-        for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++) {
-            const tl_status status = resolve(rows[k].text, host->probe, first_hart + i, arena, &t->sources[k], err);
-            if (status != TL_OK)
-                return status;
-        }
-    }
+    f->threads[1].mode = MODE_IDLE;
     *ret_feed = f;
+    for (uint32_t i = 0; i < n->n_threads; i++) {
+        const tl_status status = init_thread(f, i, arena, err);
+        if (status != TL_OK)
+            return status;
+    }
     return TL_OK;
 }

@@ -7,16 +7,6 @@
 
 #include "pmu/netburst/netburst.h"
 
-// Row of an event: where it is selected. detect.c.
-typedef struct tl_detected {
-    tl_escr pair;   // the first ESCR of the pair
-    uint8_t code;   // ESCR.EVENT_SELECT
-    uint8_t escrs;  // bit 0: the first one of the pair detects it, bit 1: the second one
-    bool is_ti;     // thread-independent
-    uint8_t models; // bit n: model n has it
-} tl_detected;
-extern const tl_detected tl_detected_events[TL_NB_N_EVENTS];
-
 typedef struct tl_netburst_thread { // as a hart sees the registers of its core
     tl_pmu pmu;
     tl_netburst *core;

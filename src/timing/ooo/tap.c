@@ -163,8 +163,11 @@ static tl_flow_result fetch(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_
 
 static void note_back(core_tap *t, uint64_t seq) {
     const uint32_t n_uops = seq < t->renamed ? t->core->n_uops[entry_of(t->core, seq)] : 0;
-    if (seq >= t->first)
-        add(t, TL_UOP_TAKE_BACK, seq)->n_uops = (uint8_t)n_uops;
+    if (seq >= t->first) {
+        tl_uop_event *event = add(t, TL_UOP_TAKE_BACK, seq);
+        event->n_uops = (uint8_t)n_uops;
+        event->has_missed = n_uops > 0 && t->core->has_missed[entry_of(t->core, seq)];
+    }
     t->renamed = tl_lesser(t->renamed, seq);
     t->first = tl_lesser(t->first, seq);
 }
@@ -183,6 +186,7 @@ static void add_retired(core_tap *t, uint32_t entry) {
     event->is_mispredicted = core->is_mispredicted[entry];
     event->is_call = core->insn[entry].is_call;
     event->is_return = core->insn[entry].is_return;
+    event->has_missed = core->has_missed[entry];
 }
 
 static void retire(tl_flow *flow, uint32_t entry) {
