@@ -168,7 +168,7 @@ static void forward_thread(tl_machine *machine, uint32_t thread) {
     assert_int_equal(tl_turn_run(&turn), TL_STOP_LIMIT);
 }
 
-// The same by each fast engine: its harts have clocks of their own for uses.
+// Each fast engine forwards. Its harts have clocks of their own for uses.
 static void test_a_forwarded_thread_takes_the_entries_of_the_other(void **state) {
     (void)state;
     enum { OTHER = 24 };

@@ -137,7 +137,7 @@ void tl_smpm_meter_add(tl_smpm_meter *meter, uint64_t n_adds, uint32_t n_blocks)
 // A trigger of one CCU, after its frames: other ways deliver to their clients now. A switch is
 // everything between meter_switch true and false.
 void tl_smpm_meter_deliver(tl_smpm_meter *meter, uint32_t ccu);
-// The same for the units of a CCU whose filter routes them to one channel alone.
+// A trigger of the units of a CCU that a filter routes to one channel alone, after its frames.
 void tl_smpm_meter_deliver_fixed(tl_smpm_meter *meter, uint32_t ccu, uint32_t channel);
 // Counters that have a signal, of all units.
 uint32_t tl_smpm_meter_n_signals(const tl_smpm_meter *meter);
