@@ -155,7 +155,7 @@ static void run_phases(tl_machine *machine, bool chop) {
     static const uint32_t running[] = {BOTH, 1, BOTH, 2};
     for (uint32_t phase = 0; phase < 8; phase++)
         run_threads(machine, running[phase % 4], 5000 + 7 * phase, chop);
-    // What was taken back last is reported as bogus by and by.
+    // Uops that were taken back last are reported as bogus by and by.
     halt(machine, 1000);
 }
 

@@ -26,7 +26,8 @@ static const struct {
 #undef ESCR
 };
 
-typedef struct item { // what a request needs: its own detector and counter, or the detector upstream
+// A need of a request: its own detector and counter, or the detector upstream.
+typedef struct item {
     uint8_t pair, escrs;
     uint64_t value;    // of the ESCR
     uint32_t counters; // that are allowed; 0: it counts nothing
@@ -42,7 +43,7 @@ typedef struct search {
     uint8_t escr[MAX_ITEMS], counter[MAX_ITEMS]; // FREE: none
     uint64_t value[TL_N_ESCRS];                  // 0: unused
     uint32_t used;                               // counters
-    uint8_t helper[TL_N_BLOCKS];                 // counter that runs for the power of detectors that tag
+    uint8_t helper[TL_N_BLOCKS];                 // counter that runs for detectors that tag
 } search;
 
 // ---- What requests need.

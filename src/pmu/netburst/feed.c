@@ -43,11 +43,12 @@ typedef struct feed_thread {
     uint64_t idle_cycles; // of the hart, when it last told
     uint64_t suspended;   // clock up to which it ran, or is known not to have run; NEVER: it runs
     bool is_store_full;
-    uint64_t clear_until;             // a machine clear goes on until this clock
-    uint64_t alone;                   // clock of the instruction that executes alone; NEVER: none does
-    source *sources;                  // of all masks that signals feed
-    source delivers, builds, flushes; // of instructions from the trace cache, to build traces; of its lines
-    uint8_t mode;                     // of fetch in the clock under way: MODE_*
+    uint64_t clear_until; // a machine clear goes on until this clock
+    uint64_t alone;       // clock of an instruction that executes alone, or NEVER
+    source *sources;      // of all masks that signals feed
+    // Instructions from the trace cache, and to build traces; lines that it drops.
+    source delivers, builds, flushes;
+    uint8_t mode; // of fetch in the clock under way: MODE_*
     uint8_t tags[TL_MAX_IN_FLIGHT][2];
     // Uops taken back that were not told as bogus yet, by their tags; instructions by their
     // front-end tag.
@@ -84,7 +85,7 @@ static void add(tl_netburst_feed *f, tl_netburst_event event, uint8_t owner, uin
         .event = (uint8_t)event, .owner = owner, .weight = (uint16_t)(weight < UINT16_MAX ? weight : UINT16_MAX), .mask = (uint16_t)mask};
 }
 
-// What a uop counts when it retires, or is reported as bogus.
+// Occurrences of a uop that retires, or is reported as bogus.
 static void add_uop(tl_netburst_feed *f, uint8_t owner, uint32_t tags, bool is_bogus) {
     add(f, TL_NB_UOPS_RETIRED, owner, 1, 1u << is_bogus);
     if (tags & TAG_FRONT)
@@ -212,7 +213,7 @@ static uint64_t total_of(const tl_netburst_feed *f, const source *s) {
     return total;
 }
 
-// What the source has grown by since the last look.
+// Returns the growth of the source since the last call.
 static uint64_t growth_of(const tl_netburst_feed *f, source *s) {
     const uint64_t total = total_of(f, s), grown = total - s->last;
     if (grown > INT64_MAX) // what is subtracted came a clock before
@@ -617,7 +618,7 @@ void tl_netburst_feed_reset(tl_netburst_feed *f) {
     }
 }
 
-// Signals of unit core are those of the hart itself: "hart1.core.redo". # is the number of the hart.
+// Signals of unit core are those of the hart itself: "hart1.core.redo". # is the hart's number.
 static tl_status resolve_one(const char *name, const tl_probe *probe, uint32_t hart, tl_arena *arena, tl_sources *ret_sources,
                              tl_error *err) {
     const char *number = strchr(name, '#');

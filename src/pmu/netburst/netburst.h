@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The performance monitoring of the Pentium 4 (NetBurst): 46 detectors, each programmed by an ESCR,
-// and 18 counters, each programmed by a CCCR. A tl_netburst belongs to one core and its two hardware
-// threads, which share all registers but IA32_DS_AREA.
+// and 18 counters, each programmed by a CCCR. A tl_netburst belongs to a core and its two threads,
+// which share all registers but IA32_DS_AREA.
 //
-// tl_netburst knows no core. It is told what happened in each clock, and counts. attach.c connects
-// it to the harts of a machine. docs/netburst.md has the rules.
+// tl_netburst knows no core. It is told of each clock, and counts. feed.c connects it to the harts
+// of a machine. docs/netburst.md has the rules.
 #ifndef TL_PMU_NETBURST_NETBURST_H
 #define TL_PMU_NETBURST_NETBURST_H
 
@@ -183,7 +183,7 @@ typedef struct tl_netburst_settings { // the keys of a machine description: keys
 } tl_netburst_settings;
 extern const tl_netburst_settings tl_netburst_default_settings;
 
-// What surrounds the PMU. Every function may be NULL.
+// The surroundings of the PMU. Every function may be NULL.
 typedef struct tl_netburst_host {
     void *ctx;
     // The thread gets an interrupt, as its entry of the local vector table says. The entry has
@@ -204,7 +204,7 @@ typedef struct tl_netburst tl_netburst;
 TL_MUST_CHECK tl_status tl_netburst_new(const tl_netburst_settings *settings, uint32_t n_threads, const tl_netburst_host *host,
                                         tl_arena *arena, tl_netburst **ret_netburst, tl_error *err);
 void tl_netburst_reset(tl_netburst *n);
-// As the instructions do it in a thread at CPL 0. TL_EINVAL: a general-protection fault, and nothing
+// As instructions do it in a thread at CPL 0. TL_EINVAL: a general-protection fault, nothing has
 // happened: there is no such MSR or counter, or a reserved bit is set.
 TL_MUST_CHECK tl_status tl_netburst_rdmsr(tl_netburst *n, uint32_t thread, uint32_t msr, uint64_t *ret_value);
 TL_MUST_CHECK tl_status tl_netburst_wrmsr(tl_netburst *n, uint32_t thread, uint32_t msr, uint64_t value);

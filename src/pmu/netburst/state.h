@@ -75,7 +75,8 @@ struct tl_netburst {
 
 static inline tl_netburst_thread *tl_netburst_thread_of(const tl_regfile *file) { return (tl_netburst_thread *)(uintptr_t)file; }
 
-bool tl_netburst_may_write(const tl_netburst *n, uint32_t thread, uint32_t msr, uint64_t value); // msr.c
+// msr.c
+bool tl_netburst_may_write(const tl_netburst *n, uint32_t thread, uint32_t msr, uint64_t value);
 // regs.c
 uint64_t tl_netburst_reserved_bits(const tl_netburst *n, const tl_reg_at *at); // of a write
 // count.c

@@ -60,7 +60,7 @@ static const uint32_t naive_msrs[TL_N_ESCRS] = {
 #undef ESCR
 };
 
-// Table 3.2 of the specification, once more: first MSR of a pair, first counter of its block, select.
+// Table 3.2 of the specification, once more: MSR of a pair, first counter of its block, select.
 static const struct {
     uint32_t msr, first, select;
 } naive_pairs[] = {
@@ -450,7 +450,7 @@ static void test_occurrence_of_no_thread_counts_while_all_are_idle(void **unused
 
 static void test_bus_queue_requests_match_by_the_logic_of_the_model(void **unused) {
     (void)unused;
-    // A demand read of write-back memory, a prefetch of it, a write of uncached memory by another agent.
+    // A demand read of write-back memory, a prefetch of it, an uncached write of another agent.
     static const tl_netburst_occurrence requests[] = {
         {TL_NB_IOQ_ALLOCATION, TL_ESCR_T0_USR, 1, 2 | 1 << 5 | 1 << 11 | 1 << 13},
         {TL_NB_IOQ_ALLOCATION, TL_ESCR_T0_USR, 1, 2 | 1 << 5 | 1 << 11 | 1 << 13 | 1 << 15},
