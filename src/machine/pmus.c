@@ -92,6 +92,43 @@ static bool dma(void *ctx, uint64_t paddr, const void *bytes, uint64_t size_byte
     return true;
 }
 
+// The bytes up to the end of their page.
+static bool transfer_page(tl_machine *machine, const tl_hart *h, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
+    uint64_t paddr;
+    tl_stretch around;
+    if (!tl_memory_translate(machine->memory, h, vaddr, &paddr) || paddr - TL_RAM_BASE_PADDR >= machine->config.ram_bytes)
+        return false;
+    if (h->is_privileged && !h->isa->permits(h, paddr, is_write ? TL_ACCESS_STORE : TL_ACCESS_LOAD, h->isa->views[1], &around))
+        return false;
+    if (is_write)
+        return dma(machine, paddr, bytes, n_bytes, h->now);
+    memcpy(bytes, tl_machine_ram(machine, paddr), n_bytes);
+    return true;
+}
+
+static bool transfer(void *ctx, uint32_t hart, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
+    enum { PAGE_BYTES = 4096 };
+    for (uint32_t done = 0; done < n_bytes;) {
+        const uint32_t in_page = PAGE_BYTES - (uint32_t)((vaddr + done) % PAGE_BYTES);
+        const uint32_t n = in_page < n_bytes - done ? in_page : n_bytes - done;
+        if (!transfer_page(ctx, hart_of(ctx, hart), vaddr + done, (uint8_t *)bytes + done, n, is_write))
+            return false;
+        done += n;
+    }
+    return true;
+}
+
+static uint64_t now(void *ctx, uint32_t hart) { return hart_of(ctx, hart)->now; }
+
+static tl_status clock_tap(void *ctx, uint32_t hart, struct tl_clock_tap *tap, tl_error *err) {
+    const tl_machine *machine = ctx;
+    if (!machine->engine->clock_tap)
+        return tl_fail(err, TL_EINVAL,
+                       "machine %s has an in-order core, which tells no clocks; choose a machine with core.kind: out_of_order",
+                       machine->config.name);
+    return tl_machine_clock_tap(ctx, hart, tap, err);
+}
+
 // ---- attaching
 
 static tl_status add_row(tl_machine *machine, const tl_pmu_type *type, tl_error *err) {
@@ -195,6 +232,9 @@ tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err) {
         .refused = refused,
         .set_irq = set_irq,
         .dma = dma,
+        .transfer = transfer,
+        .now = now,
+        .clock_tap = clock_tap,
         .changed = changed,
     };
     tl_status status = TL_OK;

@@ -42,6 +42,7 @@ typedef struct tl_pmu_preset {
 } tl_pmu_preset;
 
 typedef struct tl_pmu_type tl_pmu_type;
+struct tl_clock_tap;
 
 // The machine as a PMU may see it. All calls but sync are cheap.
 typedef struct tl_pmu_host {
@@ -70,6 +71,13 @@ typedef struct tl_pmu_host {
     // Writes bytes into RAM as a bus master does: coherent with the caches and counted in unit dma.
     // false: the range is not all RAM.
     bool (*dma)(void *ctx, uint64_t paddr, const void *bytes, uint64_t size_bytes, uint64_t now);
+    // Reads or writes bytes of RAM at addresses of a hart's supervisor, in no time. Writes are
+    // those of `dma`. false: an address is not mapped, not RAM or protected.
+    bool (*transfer)(void *ctx, uint32_t hart, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write);
+    uint64_t (*now)(void *ctx, uint32_t hart); // machine cycle that the hart has reached
+    // Attaches a tap for clocks (model/tap.h) at any time; NULL: detaches. TL_EINVAL: the hart has
+    // no detailed core.
+    tl_status (*clock_tap)(void *ctx, uint32_t hart, struct tl_clock_tap *tap, tl_error *err);
     // A needs_* member or the deadline of the port may have changed. The machine asks again soon.
     void (*changed)(void *ctx, uint32_t hart);
 } tl_pmu_host;

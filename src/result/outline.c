@@ -136,6 +136,8 @@ static tl_status make_rows(const tl_outline *outline, tl_result *result, tl_erro
 // hart: TL_ALL_HARTS, or the number of one.
 static tl_value truth_of(const tl_outline *outline, const tl_counted *event, const uint64_t *totals, int hart) {
     uint64_t sum = 0;
+    if (event->no_truth)
+        return (tl_value){.reason = event->no_truth};
     if (event->truth)
         return tl_formula_eval(event->truth, totals, hart);
     for (uint32_t k = 0; k < outline->header.n_harts; k++) {

@@ -360,15 +360,12 @@ static tl_comparison *compared(const char *designs, const char *events) {
 // Capabilities of each PMU design; -P and tl_list_new name equal designs.
 static void test_pmu_designs_say_what_they_offer(void **state) {
     (void)state;
-    enum { N_DESIGNS = 5 };
+    enum { N_DESIGNS = 6 };
     static const struct {
         const char *name, *grant;
         bool has_cost, is_read_at_end;
-    } rows[N_DESIGNS] = {{"ccache", "ccache", false, false},
-                         {"dhpc", "hpc", true, true},
-                         {"armv8", "", false, false},
-                         {"rvhpm", "", false, false},
-                         {"smpm", "", true, false}};
+    } rows[N_DESIGNS] = {{"ccache", "ccache", false, false}, {"dhpc", "hpc", true, true}, {"netburst", "", false, false},
+                         {"armv8", "", false, false},        {"rvhpm", "", false, false}, {"smpm", "", true, false}};
     assert_int_equal(tl_pmu_n_designs(), N_DESIGNS);
     for (uint32_t i = 0; i < N_DESIGNS; i++) {
         tl_pmu_design design = {.size = sizeof design};

@@ -238,6 +238,12 @@ static bool retire(tl_core *core, tl_stop *ret_stop) {
             *ret_stop = TL_STOP_BREAK;
             return false;
         }
+        if (TL_UNLIKELY(core->tap != NULL) && tap_captures(core->tap, entry)) {
+            window_squash(core, core->retired, false);
+            fetch_from(core, h->pc, TL_S_HART_CYC_FLUSH);
+            core->fetch_until = h->now + tap_assist(core->tap);
+            return true;
+        }
         core->retire_left -= core->n_uops[entry];
         retire_one(core, entry);
         if (TL_UNLIKELY(h->instret >= core->stop_at)) {

@@ -164,7 +164,7 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
     return now + cycles;
 }
 
-typedef enum older_store { NO_STORE, STORE_FORWARDS, STORE_BLOCKS, STORE_ALIASES } older_store;
+typedef enum older_store { NO_STORE, STORE_FORWARDS, STORE_HAS_NO_ADDRESS, STORE_HAS_NO_DATA, STORE_HAS_PART, STORE_ALIASES } older_store;
 
 // Address bits that a load and a store in flight are told apart by; all of them if the key is 0.
 static uint64_t compared_bits(const tl_core *core) {
@@ -193,8 +193,11 @@ static older_store find_store(tl_core *core, uint32_t entry, uint64_t half) {
             continue;
         if (vaddr >= end || start >= vaddr + size)
             return STORE_ALIASES;
-        const bool has_all = start <= vaddr && vaddr + size <= end;
-        return has_all && core->store_at[store] <= half && core->store_data_at[store] <= half ? STORE_FORWARDS : STORE_BLOCKS;
+        if (start > vaddr || vaddr + size > end)
+            return STORE_HAS_PART;
+        if (core->store_at[store] > half)
+            return STORE_HAS_NO_ADDRESS;
+        return core->store_data_at[store] > half ? STORE_HAS_NO_DATA : STORE_FORWARDS;
     }
     return NO_STORE;
 }
@@ -231,7 +234,8 @@ void memory_load(tl_core *core, uint32_t node, uint64_t half) {
         finish(core, node, half + latency);
         return;
     }
-    switch (find_store(core, node, half)) {
+    const older_store older = find_store(core, node, half);
+    switch (older) {
     case STORE_FORWARDS:
         core->wait[node] = LOAD_HITS;
         core->tally[CORE_LOAD_FORWARD] += 1;
@@ -243,7 +247,10 @@ void memory_load(tl_core *core, uint32_t node, uint64_t half) {
         core->wait[node] = LOAD_WAITS_STORE;
         go_round(core, node, half, latency, c->replay_cycles);
         return;
-    case STORE_BLOCKS:
+    case STORE_HAS_NO_ADDRESS:
+    case STORE_HAS_NO_DATA:
+    case STORE_HAS_PART:
+        core->tally[CORE_STORE_ADDRESS_WAIT + older - STORE_HAS_NO_ADDRESS] += 1;
         core->wait[node] = LOAD_WAITS_STORE;
         go_round(core, node, half, latency, c->replay_cycles);
         return;
@@ -313,6 +320,7 @@ bool memory_drain(tl_core *core) {
     const uint64_t cycles = port_call_end(core, &call, &translation);
     core->tally[CORE_STORE_DRAIN] += 1;
     core->tally[CORE_STORE_DRAIN_MISS] += cycles > 0;
+    core->tally[CORE_STORE_SPLIT] += line_of(core, core->store_paddr[store] + size - 1) != line;
     if (cycles > 0) {
         (void)take_buffer(core->shared->drain_until, core->config->store_misses, h->now + cycles);
         // A store that is written through leaves no line in the L1D.

@@ -325,6 +325,9 @@ void window_retry(tl_core *core, uint32_t node, uint64_t half);
 void tap_dispatch(core_tap *tap, uint32_t node); // the dispatch is over
 // Called at the end of a cycle. !is_busy: nothing happened in it.
 void tap_cycle(core_tap *tap, uint32_t cause, bool is_busy);
+// The tap takes a sample of the oldest instruction, which must not retire.
+bool tap_captures(core_tap *tap, uint32_t entry);
+uint32_t tap_assist(core_tap *tap); // all in flight was taken back; returns the cycles it takes
 // h->now has gone back to an idle cycle that was skipped.
 void tap_rewind(core_tap *tap);
 

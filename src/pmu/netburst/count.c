@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+// The rule of each clock: detectors, filters, counters, overflow, interrupts, cascades. Clocks that
+// are equal are counted in one step up to the first clock that changes what runs.
+#include "pmu/netburst/catalogue.h"
+#include "pmu/netburst/state.h"
+
+#define BIT(i) (UINT32_C(1) << (i))
+
+// ---- Routing.
+
+static const uint8_t first_counter[TL_N_BLOCKS + 1] = {0, 4, 8, 12, TL_NETBURST_COUNTERS};
+
+static tl_netburst_block block_of(uint32_t counter) {
+    tl_netburst_block block = TL_BLOCK_BPU;
+    while (counter >= first_counter[block + 1])
+        block = (tl_netburst_block)(block + 1);
+    return block;
+}
+
+// Counters of a block: two of parity 0, two of parity 1; of the last block, then one of each.
+static uint32_t parity_of(uint32_t counter) {
+    const uint32_t k = counter - first_counter[block_of(counter)];
+    return k < 4 ? k / 2 : k - 4;
+}
+
+static const struct {
+    uint8_t block, parity, select;
+} routes[TL_N_ESCRS] = {
+#define ESCR(id, msr, in_block, of_parity, number) {TL_BLOCK_##in_block, of_parity, number},
+#include "pmu/netburst/escrs.def"
+#undef ESCR
+};
+
+static bool exists(const tl_netburst *n, tl_escr escr) {
+    if (escr == TL_IQ_ESCR0 || escr == TL_IQ_ESCR1)
+        return n->settings.model <= 2;
+    return escr != TL_SSU_ESCR1 || n->settings.ssu_escr1;
+}
+
+tl_escr tl_netburst_route(const tl_netburst *n, uint32_t counter, uint32_t select) {
+    const tl_netburst_block block = block_of(counter);
+    for (tl_escr escr = 0; escr < TL_N_ESCRS; escr++)
+        if (routes[escr].block == block && routes[escr].parity == parity_of(counter) && routes[escr].select == select)
+            return exists(n, escr) ? escr : TL_N_ESCRS;
+    return TL_N_ESCRS;
+}
+
+// ---- What runs.
+
+enum { NO_SOURCE = TL_NETBURST_COUNTERS };
+static const uint8_t cascade_source[TL_NETBURST_COUNTERS] = {2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13, 14, 15};
+static const uint8_t extended_source[TL_NETBURST_COUNTERS] = {
+    NO_SOURCE, NO_SOURCE, NO_SOURCE, NO_SOURCE, NO_SOURCE, NO_SOURCE, NO_SOURCE, NO_SOURCE, NO_SOURCE,
+    NO_SOURCE, NO_SOURCE, NO_SOURCE, 16,        NO_SOURCE, NO_SOURCE, 17,        17,        16,
+};
+
+static bool has_overflowed(const tl_netburst *n, uint32_t source) { return source != NO_SOURCE && (n->cccr[source] & TL_CCCR_OVF); }
+
+static tl_run_cause run_cause(const tl_netburst *n, uint32_t i) {
+    const uint64_t cccr = n->cccr[i];
+    if ((cccr & TL_CCCR_ENABLE) && !(i == 1 && n->errata[TL_ERRATUM_CCCR1_ENABLE_BROKEN]))
+        return TL_RUNS_ENABLED;
+    const bool runs = ((cccr & TL_CCCR_CASCADE) && has_overflowed(n, cascade_source[i])) ||
+                      ((cccr & TL_CCCR_EXTENDED_CASCADE) && has_overflowed(n, extended_source[i]));
+    return runs ? TL_RUNS_CASCADED : TL_STOPPED;
+}
+
+static uint32_t select_of(uint64_t cccr) { return (uint32_t)(cccr >> TL_CCCR_SELECT_LSB) & 7; }
+static uint32_t thread_mode_of(uint64_t cccr) { return (uint32_t)(cccr >> TL_CCCR_THREAD_LSB) & 3; }
+enum { MODE_NONE, MODE_SINGLE, MODE_BOTH, MODE_ANY };
+
+static tl_netburst_event event_of(const tl_netburst *n, tl_escr escr) {
+    const uint64_t code = n->escr[escr] >> TL_ESCR_EVENT_LSB;
+    const tl_escr pair = (tl_escr)(escr & ~1u);
+    for (uint32_t e = 1; e < TL_NB_N_EVENTS; e++) {
+        const tl_netburst_event_row *row = &tl_netburst_event_rows[e];
+        if (row->pair == pair && row->code == code && (row->escrs >> (escr & 1) & 1) && (row->models >> n->settings.model & 1))
+            return (tl_netburst_event)e;
+    }
+    return TL_NB_NO_EVENT;
+}
+
+static tl_used_escr used_of(const tl_netburst *n, tl_escr escr) {
+    tl_used_escr used = {.escr = (uint8_t)escr};
+    if (escr == TL_N_ESCRS)
+        return used;
+    used.event = (uint8_t)event_of(n, escr);
+    used.flags = n->escr[escr] & 15;
+    if (n->n_threads == 1)
+        used.flags &= TL_ESCR_T0_USR | TL_ESCR_T0_OS;
+    used.is_ti = tl_netburst_event_rows[used.event].is_ti;
+    used.mask = (uint16_t)(n->escr[escr] >> TL_ESCR_MASK_LSB);
+    return used;
+}
+
+// Index in used_escrs. The ESCR is TL_N_ESCRS for a counter that is connected to nothing.
+static uint32_t use_escr(tl_netburst *n, tl_escr escr) {
+    for (uint32_t i = 0; i < n->n_used_escrs; i++)
+        if (n->used_escrs[i].escr == escr)
+            return i;
+    tl_used_escr *used = &n->used_escrs[n->n_used_escrs];
+    *used = used_of(n, escr);
+    if (used->event != TL_NB_NO_EVENT && used->flags != 0)
+        n->listeners[used->event] |= BIT(n->n_used_escrs);
+    return n->n_used_escrs++;
+}
+
+// Without power the detector and the counter do nothing at all: SDM, power management.
+static bool is_gated(const tl_netburst *n, tl_escr escr) {
+    if (!n->settings.power_gate)
+        return false;
+    return escr == TL_N_ESCRS || n->escr[escr] >> TL_ESCR_EVENT_LSB == 0;
+}
+
+// false: the counter has no power, or its mode is none that one thread can have.
+static bool use_counter(tl_netburst *n, uint32_t i) {
+    const uint64_t cccr = n->cccr[i];
+    const tl_escr escr = tl_netburst_route(n, i, select_of(cccr));
+    if (is_gated(n, escr) || (n->n_threads == 1 && thread_mode_of(cccr) != MODE_ANY))
+        return false;
+    const tl_used_escr used = used_of(n, escr);
+    if (tl_netburst_samples(n, i, &used)) {
+        n->sampling[i - TL_NETBURST_PEBS_T0] = (tl_sampling){true, (uint8_t)thread_mode_of(cccr), used};
+        return false;
+    }
+    n->used_counters[n->n_used_counters++] = (tl_used_counter){.counter = (uint8_t)i,
+                                                               .used = (uint8_t)use_escr(n, escr),
+                                                               .threshold = (uint8_t)(cccr >> TL_CCCR_THRESHOLD_LSB & 15),
+                                                               .thread_mode = (uint8_t)thread_mode_of(cccr),
+                                                               .compares = cccr & TL_CCCR_COMPARE,
+                                                               .complements = cccr & TL_CCCR_COMPLEMENT,
+                                                               .is_edge = cccr & TL_CCCR_EDGE,
+                                                               .forces_overflow = cccr & TL_CCCR_FORCE_OVF};
+    return true;
+}
+
+void tl_netburst_configure(tl_netburst *n) {
+    uint32_t filtering = 0;
+    n->is_stale = n->is_running = false;
+    n->n_used_escrs = n->n_used_counters = 0;
+    n->sampling[0].is_on = n->sampling[1].is_on = false;
+    for (uint32_t e = 0; e < TL_NB_N_EVENTS; e++)
+        n->listeners[e] = 0;
+    for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++) {
+        n->run_cause[i] = (uint8_t)run_cause(n, i);
+        n->is_running |= n->run_cause[i] != TL_STOPPED;
+        if (n->run_cause[i] == TL_STOPPED)
+            continue;
+        if (use_counter(n, i) && (n->cccr[i] & TL_CCCR_COMPARE))
+            filtering |= BIT(i);
+    }
+    n->filtered &= filtering;
+    if (n->host.configured)
+        n->host.configured(n->host.ctx);
+}
+
+bool tl_netburst_is_running(const tl_netburst *n) { return n->is_running; }
+
+// Also for an ESCR that only tags.
+bool tl_netburst_has_power(const tl_netburst *n, tl_escr escr) {
+    if (!n->settings.power_gate)
+        return true;
+    const tl_escr pair = (tl_escr)(escr & ~1u);
+    for (uint32_t i = first_counter[routes[pair].block]; i < first_counter[routes[pair].block + 1]; i++)
+        if (n->run_cause[i] != TL_STOPPED)
+            return true;
+    return false;
+}
+
+// ---- Interrupts.
+
+void tl_netburst_update_lines(tl_netburst *n) {
+    for (uint32_t t = 0; t < n->n_threads; t++) {
+        tl_netburst_thread *thread = n->threads[t];
+        const uint64_t wanted = t == 0 ? TL_CCCR_OVF_PMI_T0 : TL_CCCR_OVF_PMI_T1;
+        thread->line = thread->ds_latch;
+        for (uint32_t left = n->raised; left != 0; left &= left - 1)
+            thread->line |= (n->cccr[__builtin_ctz(left)] & wanted) != 0;
+        if (!thread->line || (thread->lvt & TL_LVT_MASKED))
+            continue;
+        thread->lvt |= TL_LVT_MASKED;
+        if (n->host.interrupt)
+            n->host.interrupt(n->host.ctx, t, (thread->lvt & 7 << TL_LVT_MODE_LSB) == TL_LVT_NMI);
+    }
+}
+
+static void raise(tl_netburst *n, uint32_t i) {
+    n->wrapped &= ~BIT(i);
+    if (n->run_cause[i] == TL_RUNS_CASCADED && n->errata[TL_ERRATUM_CASCADE_NO_PMI])
+        return;
+    n->raised |= BIT(i);
+    tl_netburst_update_lines(n);
+}
+
+static void flag_overflow(tl_netburst *n, uint32_t i) {
+    const bool has_flag = n->cccr[i] & TL_CCCR_OVF;
+    if (!n->errata[TL_ERRATUM_UNFLAGGED_OVERFLOW])
+        n->cccr[i] |= TL_CCCR_OVF;
+    n->is_stale |= !has_flag; // a cascade may begin in the next clock
+}
+
+// ---- A clock.
+
+static uint32_t n_active(uint8_t active) {
+    return (active & (TL_ESCR_T0_USR | TL_ESCR_T0_OS) ? 1u : 0) + (active & (TL_ESCR_T1_USR | TL_ESCR_T1_OS) ? 1u : 0);
+}
+
+static bool is_mode(const tl_netburst *n, uint32_t mode, uint32_t n_threads) {
+    return mode == MODE_ANY ? !n->settings.any_needs_active || n_threads > 0 : n_threads == mode;
+}
+
+bool tl_netburst_is_mode(const tl_netburst *n, uint32_t thread_mode, uint8_t active) { return is_mode(n, thread_mode, n_active(active)); }
+
+static void detect(tl_netburst *n, const tl_netburst_clock *clock) {
+    for (uint32_t i = 0; i < n->n_used_escrs; i++)
+        n->used_escrs[i].output = 0;
+    for (uint32_t k = 0; k < clock->n_occurrences; k++) {
+        const tl_netburst_occurrence *what = &clock->occurrences[k];
+        for (uint32_t left = n->listeners[what->event]; left != 0; left &= left - 1) {
+            tl_used_escr *escr = &n->used_escrs[__builtin_ctz(left)];
+            if (!tl_netburst_matches(n, escr, what, clock->active))
+                continue;
+            const uint32_t output = escr->output + (uint32_t)what->weight;
+            escr->output = output > TL_NETBURST_MAX_OUTPUT ? TL_NETBURST_MAX_OUTPUT : (uint16_t)output;
+        }
+    }
+}
+
+typedef struct increment { // of a counter, in equal clocks
+    uint32_t first, next;  // in the first clock, in each of the others
+    bool is_filtered;
+} increment;
+
+static increment increment_of(const tl_netburst *n, const tl_used_counter *c, uint32_t n_threads) {
+    const uint32_t x = n->used_escrs[c->used].output;
+    const bool counts = is_mode(n, c->thread_mode, n_threads);
+    if (!c->compares)
+        return (increment){counts ? x : 0, counts ? x : 0, false};
+    const bool y = c->complements ? x <= c->threshold : x > c->threshold;
+    const bool was = n->filtered >> c->counter & 1;
+    if (!c->is_edge)
+        return (increment){y && counts, y && counts, y};
+    return (increment){y && !was && counts, 0, y};
+}
+
+// Clocks up to the first one that sets or raises something, itself included.
+static uint64_t clocks_until_change(const tl_netburst *n, const tl_used_counter *c, uint32_t d) {
+    if (d == 0)
+        return UINT64_MAX;
+    if (c->forces_overflow || (n->wrapped >> c->counter & 1))
+        return 1;
+    return (TL_NETBURST_VALUE - n->counter[c->counter]) / d + 1;
+}
+
+static void add(tl_netburst *n, const tl_used_counter *c, uint32_t d, uint64_t n_clocks) {
+    const uint32_t i = c->counter;
+    n->last_step[i] = (uint8_t)d;
+    if (d == 0)
+        return;
+    const uint64_t sum = n->counter[i] + d * n_clocks;
+    n->counter[i] = sum & TL_NETBURST_VALUE;
+    if (sum > TL_NETBURST_VALUE) {
+        flag_overflow(n, i);
+        if (n->counter[i] > 0 || c->forces_overflow)
+            raise(n, i);
+        else
+            n->wrapped |= BIT(i);
+    } else if (c->forces_overflow) {
+        flag_overflow(n, i);
+        raise(n, i);
+    } else if (n->wrapped >> i & 1) {
+        raise(n, i);
+    }
+}
+
+// Counts up to `left` equal clocks. Returns how many.
+static uint64_t count_equal(tl_netburst *n, const tl_netburst_clock *clock, uint64_t left) {
+    increment increments[TL_NETBURST_COUNTERS];
+    const uint32_t n_threads = n_active(clock->active);
+    uint64_t step = left;
+    for (uint32_t k = 0; k < n->n_used_counters; k++) {
+        const tl_used_counter *c = &n->used_counters[k];
+        increments[k] = increment_of(n, c, n_threads);
+        if (increments[k].first != increments[k].next)
+            step = 1;
+        const uint64_t until = clocks_until_change(n, c, increments[k].first);
+        step = until < step ? until : step;
+    }
+    for (uint32_t k = 0; k < n->n_used_counters; k++) {
+        const tl_used_counter *c = &n->used_counters[k];
+        n->filtered = (n->filtered & ~BIT(c->counter)) | (uint32_t)increments[k].is_filtered << c->counter;
+        add(n, c, increments[k].first, step);
+    }
+    return step;
+}
+
+void tl_netburst_count(tl_netburst *n, const tl_netburst_clock *clock) {
+    n->n_clocks += clock->n_clocks;
+    for (uint64_t left = clock->n_clocks; left > 0;) {
+        if (n->is_stale)
+            tl_netburst_configure(n);
+        if (n->n_used_counters == 0)
+            return;
+        detect(n, clock);
+        left -= count_equal(n, clock, left);
+    }
+    if (n->is_stale)
+        tl_netburst_configure(n);
+}
+
+uint64_t tl_netburst_deadline(const tl_netburst *n) {
+    uint64_t deadline = UINT64_MAX;
+    for (uint32_t k = 0; k < n->n_used_counters; k++) {
+        const tl_used_counter *c = &n->used_counters[k];
+        const uint32_t most = c->compares ? 1 : TL_NETBURST_MAX_OUTPUT;
+        const uint64_t left = c->forces_overflow ? 0 : (TL_NETBURST_VALUE - n->counter[c->counter]) / most;
+        deadline = left < deadline ? left : deadline;
+    }
+    return deadline;
+}

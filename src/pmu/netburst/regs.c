@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Registers of the NetBurst PMU, by their MSR numbers. The threads of a core share the cells, but
+// for IA32_DS_AREA.
+#include "base/bits.h"
+#include "pmu/netburst/state.h"
+
+static const char SDM[] = "Intel SDM vol. 3, MSRs of family 0FH", LINUX[] = "Linux, perf_event_p4.h";
+
+// ---- behavior
+
+static tl_netburst *core_of(const tl_regfile *file) { return tl_netburst_thread_of(file)->core; }
+
+static void changed(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {
+    (void)index, (void)old_value, (void)value;
+    core_of(file)->is_stale = true;
+}
+
+static tl_presence if_early_model(const tl_regfile *file, uint32_t index, bool is_high) {
+    (void)index, (void)is_high;
+    return core_of(file)->settings.model <= 2 ? TL_PRESENT : TL_ABSENT;
+}
+static tl_presence if_ssu_escr1(const tl_regfile *file, uint32_t index, bool is_high) {
+    (void)index, (void)is_high;
+    return core_of(file)->settings.ssu_escr1 ? TL_PRESENT : TL_ABSENT;
+}
+
+// A cleared OVF takes back what it has raised.
+static void status_written(tl_regfile *file, uint32_t counter, uint64_t value) {
+    tl_netburst *n = core_of(file);
+    const uint32_t bit = UINT32_C(1) << counter;
+    if (!(value & TL_CCCR_OVF)) {
+        n->raised &= ~bit;
+        n->wrapped &= ~bit;
+    }
+    n->is_stale = true;
+}
+#define BLOCK(name, first)                                                                                  \
+    static void name##_written(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {      \
+        (void)old_value;                                                                                    \
+        status_written(file, first + index, value);                                                         \
+    }
+BLOCK(bpu, 0)
+BLOCK(ms, 4)
+BLOCK(flame, 8)
+BLOCK(iq, 12)
+#undef BLOCK
+
+// Bit 11 is there in four CCCRs of models 2, 3, 4 and 6.
+static uint64_t extended_if_any(const tl_regfile *file, uint32_t index, uint64_t old, uint64_t wanted) {
+    const uint32_t model = core_of(file)->settings.model, counter = 12 + index;
+    const bool has = (model == 2 || model == 3 || model == 4 || model == 6) && counter != 13 && counter != 14;
+    (void)old;
+    return has ? wanted : 0;
+}
+
+// Bits 25 and 26 name the thread that reads or writes, and the other one.
+static uint64_t threads_seen(const tl_regfile *file, uint64_t value) {
+    const bool is_swapped = tl_netburst_thread_of(file)->index == 1;
+    const uint64_t mine = value >> 25 & 1, other = value >> 26 & 1;
+    value &= ~(uint64_t)(TL_PEBS_MY_THREAD | TL_PEBS_OTHER_THREAD);
+    return value | (is_swapped ? other : mine) << 25 | (is_swapped ? mine : other) << 26;
+}
+static uint64_t show_pebs_enable(tl_regfile *file, uint32_t index, uint64_t stored) { return (void)index, (void)stored, threads_seen(file, *core_of(file)->pebs_enable); }
+static void pebs_enable_written(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {
+    *core_of(file)->pebs_enable = threads_seen(file, value);
+    changed(file, index, old_value, value);
+}
+
+static uint64_t show_ds_area(tl_regfile *file, uint32_t index, uint64_t stored) { return (void)index, (void)stored, tl_netburst_thread_of(file)->ds_area; }
+static void ds_area_written(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {
+    (void)index, (void)old_value;
+    tl_netburst_thread_of(file)->ds_area = value;
+}
+
+// ---- fields
+
+#define BIT(title, at, kind, sentence) {.name = title, .lsb = at, .width_bits = 1, .access = kind, .meaning = sentence}
+#define BITS(title, at, width, kind, sentence) {.name = title, .lsb = at, .width_bits = width, .access = kind, .meaning = sentence}
+#define RESERVED(at, width) {.name = "reserved", .lsb = at, .width_bits = width, .access = TL_WPRI, .meaning = "Reserved."}
+
+static const tl_field counter_fields[] = {
+    BITS("COUNT", 0, 40, TL_RW, "Counts what the CCCR with the same number selects; it wraps at 2^40."), RESERVED(40, 24),
+};
+
+#define CCCR_FIELDS                                                                                                                        \
+    BIT("ENABLE", 12, TL_RW, "Counter counts."),                                                                                           \
+    BITS("ESCR_SELECT", 13, 3, TL_RW, "Number of the ESCR, among those of the block and of the parity of the counter."),                   \
+    BITS("ACTIVE_THREAD", 16, 2, TL_RW, "Counts while no thread is active (0), one is (1), both are (2), or any number is (3)."),          \
+    BIT("COMPARE", 18, TL_RW, "Counts clocks whose input passes the threshold, instead of the input."),                                    \
+    BIT("COMPLEMENT", 19, TL_RW, "Passes inputs that are not above the threshold; 0: those above."),                                       \
+    BITS("THRESHOLD", 20, 4, TL_RW, "Bound of COMPARE."),                                                                                  \
+    BIT("EDGE", 24, TL_RW, "Counts only the first of clocks that pass one after the other."),                                              \
+    BIT("FORCE_OVF", 25, TL_RW, "Each clock that counts overflows."),                                                                      \
+    BIT("OVF_PMI_T0", 26, TL_RW, "An overflow interrupts thread 0."),                                                                      \
+    BIT("OVF_PMI_T1", 27, TL_RW, "An overflow interrupts thread 1."),                                                                      \
+    RESERVED(28, 2),                                                                                                                       \
+    BIT("CASCADE", 30, TL_RW, "Counter runs once the counter that cascades into it has overflowed."),                                      \
+    BIT("OVF", 31, TL_RW, "Counter has overflowed; only software clears it."),                                                             \
+    RESERVED(32, 32)
+#define EXTENSION \
+    {.name = "EXTENDED_CASCADE", .lsb = 11, .width_bits = 1, .access = TL_WARL, .legalize = extended_if_any, .meaning = "Counter runs once counter 16 or 17 has overflowed; counters 12, 15, 16 and 17 of models 2, 3, 4 and 6 have it."}
+static const tl_field cccr_fields[] = {RESERVED(0, 12), CCCR_FIELDS};
+static const tl_field iq_cccr_fields[] = {RESERVED(0, 11), EXTENSION, CCCR_FIELDS};
+
+static const tl_field escr_fields[] = {
+    BIT("T1_USR", 0, TL_RW, "Counts thread 1 at CPL 1 to 3."),
+    BIT("T1_OS", 1, TL_RW, "Counts thread 1 at CPL 0."),
+    BIT("T0_USR", 2, TL_RW, "Counts thread 0 at CPL 1 to 3."),
+    BIT("T0_OS", 3, TL_RW, "Counts thread 0 at CPL 0."),
+    BIT("TAG_ENABLE", 4, TL_RW, "Tags uops for which the event happens."),
+    BITS("TAG_VALUE", 5, 4, TL_RW, "Tags that such a uop gets, bit by bit."),
+    BITS("EVENT_MASK", 9, 16, TL_RW, "Kinds of the event that count."),
+    BITS("EVENT_SELECT", 25, 7, TL_RW, "Event; codes from 0x40 up select none."),
+    RESERVED(32, 32),
+};
+
+static const tl_field misc_fields[] = {
+    BITS("0", 0, 7, TL_RO, "Not part of this model."),
+    {.name = "PERFMON_AVAILABLE", .lsb = 7, .width_bits = 1, .access = TL_RO, .reset = 1, .meaning = "Performance monitoring is there."},
+    BITS("0", 8, 3, TL_RO, "Not part of this model."),
+    BIT("BTS_UNAVAILABLE", 11, TL_RO, "There is no branch trace store."),
+    BIT("PEBS_UNAVAILABLE", 12, TL_RO, "There is no precise sampling."),
+    BITS("0", 13, 51, TL_RO, "Not part of this model."),
+};
+static const tl_field debug_fields[] = {RESERVED(0, 64)};
+static const tl_field precise_fields[] = {
+    {.name = "EVENTS", .lsb = 0, .width_bits = 32, .access = TL_RW, .reset = 0xfc00, .meaning = "Front-end tags of trace-cache events; no documented event needs it."},
+    RESERVED(32, 32),
+};
+static const tl_field pebs_fields[] = {
+    BITS("CAUSES", 0, 13, TL_RW, "Causes of replay tags: bit 0 first-level miss, 1 second-level miss, 2 DTLB miss, 9 MOB, 10 split."),
+    RESERVED(13, 2),
+    BITS("BRANCHES", 15, 2, TL_RW, "Causes of replay tags: both bits for mispredicted branches."),
+    RESERVED(17, 7),
+    BIT("UOP_TAG", 24, TL_RW, "Replays tag uops."),
+    BIT("ENABLE_PEBS_MY_THR", 25, TL_RW, "Samples the thread that executes the access."),
+    BIT("ENABLE_PEBS_OTH_THR", 26, TL_RW, "Samples the other thread."),
+    RESERVED(27, 37),
+};
+static const tl_field matrix_fields[] = {
+    BIT("LOADS", 0, TL_RW, "Replays tag loads."), BIT("STORES", 1, TL_RW, "Replays tag addresses of stores."), RESERVED(2, 2),
+    BIT("BRANCHES", 4, TL_RW, "Replays tag branches."), RESERVED(5, 59),
+};
+static const tl_field ds_fields[] = {BITS("ADDRESS", 0, 64, TL_RW, "Linear address of the debug store area of this thread.")};
+
+// ---- registers
+
+#define FIELDS(table) .fields = table, .n_fields = TL_COUNT_OF(table)
+#define COUNTERS(title, first, n) \
+    {.name = title, .addr = TL_MSR_COUNTER + (first), .count = n, .width_bits = 64, FIELDS(counter_fields), .written = changed, .cite = SDM, \
+     .meaning = "Counters of a block."}
+#define CCCRS(title, first, n, table, hook) \
+    {.name = title, .addr = TL_MSR_CCCR + (first), .count = n, .width_bits = 64, FIELDS(table), .written = hook, .cite = SDM, \
+     .meaning = "Configuration of the counters of a block."}
+#define PLAIN(id, msr) \
+    {.name = "MSR_" #id, .addr = msr, .width_bits = 64, FIELDS(escr_fields), .written = changed, .cite = SDM, .meaning = "Event selection of a detector."}
+#define SOME(id, msr, hook, source) \
+    {.name = "MSR_" #id, .addr = msr, .width_bits = 64, FIELDS(escr_fields), .presence = hook, .written = changed, .cite = source, .meaning = "Event selection of a detector."}
+
+// Counters, CCCRs and ESCRs each lie in one piece, in the order of their numbers.
+static const tl_reg regs[] = {
+    COUNTERS("MSR_BPU_COUNTER#", 0, 4),
+    COUNTERS("MSR_MS_COUNTER#", 4, 4),
+    COUNTERS("MSR_FLAME_COUNTER#", 8, 4),
+    COUNTERS("MSR_IQ_COUNTER#", 12, 6),
+    CCCRS("MSR_BPU_CCCR#", 0, 4, cccr_fields, bpu_written),
+    CCCRS("MSR_MS_CCCR#", 4, 4, cccr_fields, ms_written),
+    CCCRS("MSR_FLAME_CCCR#", 8, 4, cccr_fields, flame_written),
+    CCCRS("MSR_IQ_CCCR#", 12, 6, iq_cccr_fields, iq_written),
+    PLAIN(BSU_ESCR0, 0x3a0), PLAIN(BSU_ESCR1, 0x3a1), PLAIN(FSB_ESCR0, 0x3a2), PLAIN(FSB_ESCR1, 0x3a3),
+    PLAIN(FIRM_ESCR0, 0x3a4), PLAIN(FIRM_ESCR1, 0x3a5), PLAIN(FLAME_ESCR0, 0x3a6), PLAIN(FLAME_ESCR1, 0x3a7),
+    PLAIN(DAC_ESCR0, 0x3a8), PLAIN(DAC_ESCR1, 0x3a9), PLAIN(MOB_ESCR0, 0x3aa), PLAIN(MOB_ESCR1, 0x3ab),
+    PLAIN(PMH_ESCR0, 0x3ac), PLAIN(PMH_ESCR1, 0x3ad), PLAIN(SAAT_ESCR0, 0x3ae), PLAIN(SAAT_ESCR1, 0x3af),
+    PLAIN(U2L_ESCR0, 0x3b0), PLAIN(U2L_ESCR1, 0x3b1), PLAIN(BPU_ESCR0, 0x3b2), PLAIN(BPU_ESCR1, 0x3b3),
+    PLAIN(IS_ESCR0, 0x3b4), PLAIN(IS_ESCR1, 0x3b5), PLAIN(ITLB_ESCR0, 0x3b6), PLAIN(ITLB_ESCR1, 0x3b7),
+    PLAIN(CRU_ESCR0, 0x3b8), PLAIN(CRU_ESCR1, 0x3b9), SOME(IQ_ESCR0, 0x3ba, if_early_model, SDM), SOME(IQ_ESCR1, 0x3bb, if_early_model, SDM),
+    PLAIN(RAT_ESCR0, 0x3bc), PLAIN(RAT_ESCR1, 0x3bd), PLAIN(SSU_ESCR0, 0x3be), SOME(SSU_ESCR1, 0x3bf, if_ssu_escr1, LINUX),
+    PLAIN(MS_ESCR0, 0x3c0), PLAIN(MS_ESCR1, 0x3c1), PLAIN(TBPU_ESCR0, 0x3c2), PLAIN(TBPU_ESCR1, 0x3c3),
+    PLAIN(TC_ESCR0, 0x3c4), PLAIN(TC_ESCR1, 0x3c5), PLAIN(IX_ESCR0, 0x3c8), PLAIN(IX_ESCR1, 0x3c9),
+    PLAIN(ALF_ESCR0, 0x3ca), PLAIN(ALF_ESCR1, 0x3cb), PLAIN(CRU_ESCR2, 0x3cc), PLAIN(CRU_ESCR3, 0x3cd),
+    PLAIN(CRU_ESCR4, 0x3e0), PLAIN(CRU_ESCR5, 0x3e1),
+    {.name = "IA32_MISC_ENABLE", .addr = TL_MSR_MISC_ENABLE, .width_bits = 64, FIELDS(misc_fields), .cite = SDM, .meaning = "Features of the processor."},
+    {.name = "MSR_DEBUGCTLA", .addr = TL_MSR_DEBUGCTLA, .width_bits = 64, FIELDS(debug_fields), .cite = SDM, .meaning = "Branch traces, which this model does not have."},
+    {.name = "MSR_TC_PRECISE_EVENT", .addr = TL_MSR_TC_PRECISE_EVENT, .width_bits = 64, FIELDS(precise_fields), .written = changed, .cite = SDM, .meaning = "Front-end tags of trace-cache events."},
+    {.name = "MSR_PEBS_ENABLE", .addr = TL_MSR_PEBS_ENABLE, .width_bits = 64, FIELDS(pebs_fields), .read = show_pebs_enable, .written = pebs_enable_written, .cite = SDM, .meaning = "Precise sampling, and causes of replay tags."},
+    {.name = "MSR_PEBS_MATRIX_VERT", .addr = TL_MSR_PEBS_MATRIX_VERT, .width_bits = 64, FIELDS(matrix_fields), .written = changed, .cite = SDM, .meaning = "Kinds of uops that replays tag."},
+    {.name = "IA32_DS_AREA", .addr = TL_MSR_DS_AREA, .width_bits = 64, FIELDS(ds_fields), .read = show_ds_area, .written = ds_area_written, .cite = SDM, .meaning = "Debug store area; each thread has its own."},
+};
+const tl_regmap tl_netburst_regmap = {.space = "MSR", .regs = regs, .n_regs = TL_COUNT_OF(regs)};
+
+// A one in the upper half of an ESCR or CCCR always faults; in other reserved bits of a CCCR, if
+// the machine is strict.
+uint64_t tl_netburst_reserved_bits(const tl_netburst *n, const tl_reg_at *at) {
+    const tl_reg *reg = at->reg;
+    const bool is_cccr = reg->addr >= TL_MSR_CCCR && reg->addr < TL_MSR_CCCR + TL_NETBURST_COUNTERS;
+    const bool is_escr = reg->fields == escr_fields;
+    uint64_t reserved = is_cccr || is_escr ? UINT64_C(0xffffffff) << 32 : 0;
+    if (is_cccr && n->settings.strict) {
+        reserved |= 0x7ff | 3 << 28;
+        if (reg->fields != iq_cccr_fields || !extended_if_any(&n->threads[0]->pmu.file, at->index, 0, 1))
+            reserved |= TL_CCCR_EXTENDED_CASCADE;
+    }
+    return reserved;
+}

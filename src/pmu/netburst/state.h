@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// The state of a core's PMU. Registers live in the cells of the register map, where the counting
+// rule finds ESCRs, CCCRs and counters as arrays. `configure` derives from them what the rule needs
+// in each clock, after a write and after an overflow.
+#ifndef TL_PMU_NETBURST_STATE_H
+#define TL_PMU_NETBURST_STATE_H
+
+#include "pmu/netburst/netburst.h"
+
+typedef struct tl_netburst_thread { // as a hart sees the registers of its core
+    tl_pmu pmu;
+    tl_netburst *core;
+    uint32_t index;
+    uint64_t ds_area;
+    uint32_t lvt;
+    bool line;       // of the interrupt
+    bool ds_latch;   // the DS area is full up to its threshold
+    uint32_t msr;    // chosen by CSR nbindex
+    bool user_reads; // CR4.PCE: user mode may read counters
+    tl_netburst_samples_stored samples;
+    // Of the instance of a machine: all its cores.
+    tl_netburst **cores;
+    uint32_t n_cores;
+} tl_netburst_thread;
+
+typedef enum tl_run_cause { TL_STOPPED, TL_RUNS_ENABLED, TL_RUNS_CASCADED } tl_run_cause;
+
+typedef struct tl_used_escr { // an ESCR that a running counter selects
+    uint8_t escr;
+    uint8_t event; // tl_netburst_event
+    uint8_t flags; // ESCR bits 3:0
+    bool is_ti;
+    uint16_t mask;
+    uint16_t output; // in the clock under way
+} tl_used_escr;
+
+typedef struct tl_used_counter { // a counter that runs
+    uint8_t counter, used;       // used: index in used_escrs
+    uint8_t threshold, thread_mode;
+    bool compares, complements, is_edge, forces_overflow;
+} tl_used_counter;
+
+typedef struct tl_sampling { // of a thread, by its counter
+    bool is_on;
+    uint8_t thread_mode;
+    tl_used_escr escr;
+} tl_sampling;
+
+struct tl_netburst {
+    tl_netburst_settings settings;
+    tl_netburst_host host;
+    uint32_t n_threads;
+    bool errata[TL_N_ERRATA];
+    tl_netburst_thread *threads[TL_NETBURST_THREADS];
+    uint64_t *stored;
+    uint64_t *counter, *cccr, *escr; // in `stored`
+    uint64_t *pebs_enable;           // of thread 0's view
+    uint64_t *matrix;
+    // Derived.
+    bool is_stale;
+    bool is_running;
+    uint32_t n_used_escrs, n_used_counters;
+    tl_used_escr used_escrs[TL_NETBURST_COUNTERS];
+    tl_used_counter used_counters[TL_NETBURST_COUNTERS];
+    tl_sampling sampling[TL_NETBURST_THREADS];
+    uint32_t listeners[TL_NB_N_EVENTS]; // bit i: used_escrs[i] has this event
+    uint8_t run_cause[TL_NETBURST_COUNTERS];
+    // Of counters, bit by bit.
+    uint32_t filtered;                       // the filter was true in the last clock
+    uint32_t wrapped;                        // has overflowed, and not counted since
+    uint32_t raised;                         // drives the line
+    uint8_t last_step[TL_NETBURST_COUNTERS]; // counted in the last clock
+    uint64_t n_clocks;                       // counted since reset
+};
+
+static inline tl_netburst_thread *tl_netburst_thread_of(const tl_regfile *file) { return (tl_netburst_thread *)(uintptr_t)file; }
+
+// msr.c
+bool tl_netburst_may_write(const tl_netburst *n, uint32_t thread, uint32_t msr, uint64_t value);
+// regs.c
+uint64_t tl_netburst_reserved_bits(const tl_netburst *n, const tl_reg_at *at); // of a write
+// count.c
+void tl_netburst_configure(tl_netburst *n);
+void tl_netburst_update_lines(tl_netburst *n);
+bool tl_netburst_is_mode(const tl_netburst *n, uint32_t thread_mode, uint8_t active);
+// An ESCR detects and tags: some counter that it or its partner can feed runs.
+bool tl_netburst_has_power(const tl_netburst *n, tl_escr escr);
+// pebs.c
+bool tl_netburst_samples(const tl_netburst *n, uint32_t counter, const tl_used_escr *escr);
+void tl_netburst_look_at_area(tl_netburst *n, uint32_t thread); // software may have emptied it
+// match.c
+bool tl_netburst_matches(const tl_netburst *n, const tl_used_escr *escr, const tl_netburst_occurrence *what, uint8_t active);
+// msr.c
+void tl_netburst_init(tl_netburst *n, const tl_netburst_settings *settings, uint32_t n_threads, const tl_netburst_host *host,
+                      uint64_t *stored);
+
+#endif

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: MIT
+// The counting rule against a second one, written clock by clock from docs/netburst.md, over random
+// registers and clocks. Then each rule on its own.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/testing.h"
+#include "pmu/netburst/netburst.h"
+
+typedef struct rig {
+    tl_arena arena;
+    tl_netburst *n;
+    tl_netburst_settings settings;
+    uint32_t n_interrupts[TL_NETBURST_THREADS];
+} rig;
+
+static void note_interrupt(void *ctx, uint32_t thread, bool is_nmi) { ((rig *)ctx)->n_interrupts[thread] += 1 + is_nmi; }
+
+static void begin(rig *r, uint32_t n_threads) {
+    const tl_netburst_host host = {.ctx = r, .interrupt = note_interrupt};
+    tl_error err;
+    assert_int_equal(tl_netburst_new(&r->settings, n_threads, &host, &r->arena, &r->n, &err), TL_OK);
+}
+static rig new_rig(void) { return (rig){.settings = tl_netburst_default_settings}; }
+static void done(rig *r) { tl_arena_done(&r->arena); }
+
+static void wrmsr(rig *r, uint32_t msr, uint64_t value) { assert_int_equal(tl_netburst_wrmsr(r->n, 0, msr, value), TL_OK); }
+static uint64_t rdmsr(rig *r, uint32_t msr) {
+    uint64_t value = 0;
+    assert_int_equal(tl_netburst_rdmsr(r->n, 0, msr, &value), TL_OK);
+    return value;
+}
+static uint64_t counter(rig *r, uint32_t i) { return rdmsr(r, TL_MSR_COUNTER + i); }
+
+static void count(rig *r, uint64_t n_clocks, uint8_t active, const tl_netburst_occurrence *list, uint32_t n) {
+    const tl_netburst_clock clock = {.n_clocks = n_clocks, .active = active, .occurrences = list, .n_occurrences = n};
+    tl_netburst_count(r->n, &clock);
+}
+
+// Register values of section "Worked values" of the specification.
+enum { UOPS_T0 = 0x0200020c, CCCR_UOPS = 0x00039000, MSR_CRU_ESCR0 = 0x3b8, MSR_CRU_ESCR2 = 0x3cc };
+static const tl_netburst_occurrence three_uops = {TL_NB_UOPS_RETIRED, TL_ESCR_T0_USR, 3, 1};
+
+// ---- The reference: every clock, every counter, from the registers alone.
+
+typedef struct naive {
+    uint64_t counter[TL_NETBURST_COUNTERS];
+    bool ovf[TL_NETBURST_COUNTERS], prev[TL_NETBURST_COUNTERS], waits[TL_NETBURST_COUNTERS], raised[TL_NETBURST_COUNTERS];
+    uint64_t cccr[TL_NETBURST_COUNTERS], escr[TL_N_ESCRS];
+    bool any_needs_active, gates;
+    bool masked[2];
+    uint32_t n_interrupts[2];
+} naive;
+
+static const uint32_t naive_msrs[TL_N_ESCRS] = {
+#define ESCR(id, msr, block, parity, select) msr,
+#include "pmu/netburst/escrs.def"
+#undef ESCR
+};
+
+// Table 3.2 of the specification, once more: MSR of a pair, first counter of its block, select.
+static const struct {
+    uint32_t msr, first, select;
+} naive_pairs[] = {
+    {0x3a0, 0, 7},  {0x3a2, 0, 6},  {0x3aa, 0, 2},  {0x3ac, 0, 4},  {0x3b2, 0, 0},  {0x3b4, 0, 1},  {0x3b6, 0, 3},  {0x3c8, 0, 5},
+    {0x3c0, 4, 0},  {0x3c4, 4, 1},  {0x3c2, 4, 2},  {0x3a6, 8, 0},  {0x3a4, 8, 1},  {0x3ae, 8, 2},  {0x3b0, 8, 3},  {0x3a8, 8, 5},
+    {0x3ba, 12, 0}, {0x3ca, 12, 1}, {0x3bc, 12, 2}, {0x3be, 12, 3}, {0x3b8, 12, 4}, {0x3cc, 12, 5}, {0x3e0, 12, 6},
+};
+static const uint8_t naive_parity[TL_NETBURST_COUNTERS] = {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 1};
+static const uint8_t naive_source[TL_NETBURST_COUNTERS] = {2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13, 14, 15};
+
+// MSR of the detector, 0: none. Model 2 without SSU_ESCR1.
+static uint32_t naive_route(uint32_t i, uint32_t select) {
+    const uint32_t first = i < 4 ? 0 : i < 8 ? 4 : i < 12 ? 8 : 12;
+    for (uint32_t k = 0; k < TL_COUNT_OF(naive_pairs); k++)
+        if (naive_pairs[k].first == first && naive_pairs[k].select == select && naive_pairs[k].msr + naive_parity[i] != 0x3bf)
+            return naive_pairs[k].msr + naive_parity[i];
+    return 0;
+}
+
+static bool naive_is_ti(uint32_t event) { return event == TL_NB_PAGE_WALK_TYPE || event == TL_NB_SCALAR_SP_UOP; }
+
+// Of an event that the random programs use; 0: the detector has no such event.
+static uint32_t naive_event(uint32_t msr, uint64_t code) {
+    switch (msr & ~1u) {
+    case 0x3b8: return code == 1 ? TL_NB_UOPS_RETIRED : code == 2 ? TL_NB_INSTR_RETIRED : 0;
+    case 0x3cc: return code == 6 ? TL_NB_BRANCH_RETIRED : 0;
+    case 0x3ac: return code == 1 ? TL_NB_PAGE_WALK_TYPE : 0;
+    case 0x3a4: return code == 0xa ? TL_NB_SCALAR_SP_UOP : 0;
+    case 0x3c2: return code == 4 ? TL_NB_RETIRED_BRANCH_TYPE : 0;
+    default: return 0;
+    }
+}
+
+static uint32_t naive_output(const naive *m, uint32_t msr, const tl_netburst_clock *clock) {
+    uint32_t k = 0, output = 0;
+    while (msr != 0 && naive_msrs[k] != msr)
+        k++;
+    if (msr == 0)
+        return 0;
+    const uint64_t escr = m->escr[k];
+    const uint32_t event = naive_event(msr, escr >> 25);
+    for (uint32_t o = 0; o < clock->n_occurrences && event != 0; o++) {
+        const tl_netburst_occurrence *what = &clock->occurrences[o];
+        if (what->event != event || !(escr >> 9 & 0xffff & what->mask))
+            continue;
+        bool counts;
+        if (naive_is_ti(event) || what->owner == 0) {
+            const bool usr = escr & 5, os = escr & 10;
+            counts = (usr && os) || (usr && (clock->active & 5)) || (os && (clock->active & 10));
+        } else {
+            counts = escr & what->owner;
+        }
+        output += counts ? what->weight : 0;
+    }
+    return output > 15 ? 15 : output;
+}
+
+static bool naive_runs(const naive *m, uint32_t i) {
+    static const int8_t extended[TL_NETBURST_COUNTERS] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 16, -1, -1, 17, 17, 16};
+    const uint64_t cccr = m->cccr[i];
+    return (cccr >> 12 & 1) || ((cccr >> 30 & 1) && m->ovf[naive_source[i]]) ||
+           ((cccr >> 11 & 1) && extended[i] >= 0 && m->ovf[extended[i]]);
+}
+
+static void naive_deliver(naive *m) {
+    for (uint32_t t = 0; t < 2; t++) {
+        bool line = false;
+        for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++)
+            line |= m->raised[i] && (m->cccr[i] >> (26 + t) & 1);
+        if (line && !m->masked[t]) {
+            m->masked[t] = true;
+            m->n_interrupts[t] += 1;
+        }
+    }
+}
+
+static void naive_clock(naive *m, const tl_netburst_clock *clock) {
+    bool runs[TL_NETBURST_COUNTERS];
+    const uint32_t active = (clock->active & 12 ? 1u : 0) + (clock->active & 3 ? 1u : 0);
+    for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++)
+        runs[i] = naive_runs(m, i);
+    for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++) {
+        const uint64_t cccr = m->cccr[i];
+        const uint32_t msr = naive_route(i, cccr >> 13 & 7), mode = cccr >> 16 & 3, threshold = cccr >> 20 & 15;
+        uint32_t k = 0;
+        while (msr != 0 && naive_msrs[k] != msr)
+            k++;
+        const bool has_power = runs[i] && (!m->gates || (msr != 0 && m->escr[k] >> 25 != 0));
+        const uint32_t x = naive_output(m, msr, clock);
+        const bool compare = cccr >> 18 & 1, y = cccr >> 19 & 1 ? x <= threshold : x > threshold;
+        uint32_t d = !compare ? x : cccr >> 24 & 1 ? y && !m->prev[i] : y;
+        m->prev[i] = has_power && compare && y;
+        if (!has_power || (mode == 3 ? m->any_needs_active && active == 0 : mode != active))
+            d = 0;
+        const uint64_t sum = m->counter[i] + d;
+        m->counter[i] = sum & TL_NETBURST_VALUE;
+        const bool wraps = sum > TL_NETBURST_VALUE, forced = d > 0 && (cccr >> 25 & 1);
+        if (wraps || forced)
+            m->ovf[i] = true;
+        if ((wraps && m->counter[i] > 0) || forced || (d > 0 && m->waits[i] && !wraps)) {
+            m->raised[i] = true;
+            m->waits[i] = false;
+        } else if (wraps) {
+            m->waits[i] = true;
+        }
+    }
+    naive_deliver(m);
+}
+
+static uint64_t state = 1;
+static uint64_t draw(uint64_t n) {
+    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (state >> 33) % n;
+}
+
+static uint64_t draw_cccr(void) {
+    const uint64_t bits = draw(1 << 30) << 2 ^ draw(1 << 30);
+    return (bits & UINT64_C(0xcffce000)) | (draw(4) != 0 ? 3 : draw(4)) << 16 | (uint64_t)(draw(3) != 0) << 12 |
+           (draw(2) == 0 ? bits & 0xfff & (1 << 11) : 0);
+}
+
+static uint64_t draw_escr(uint32_t msr) {
+    const uint64_t code = (msr & ~1u) == 0x3b8   ? 1 + draw(2)
+                          : (msr & ~1u) == 0x3cc ? 6
+                          : (msr & ~1u) == 0x3ac ? 1
+                          : (msr & ~1u) == 0x3a4 ? 0xa
+                          : (msr & ~1u) == 0x3c2 ? 4
+                                                 : draw(64);
+    return (draw(8) == 0 ? draw(128) : code) << 25 | draw(1 << 16) << 9 | draw(16);
+}
+
+static uint32_t draw_select(uint32_t i) {
+    static const uint32_t selects[] = {4, 2, 1, 4};
+    const uint32_t block = i < 4 ? 0 : i < 8 ? 1 : i < 12 ? 2 : 3;
+    if (block == 3 && draw(3) == 0)
+        return 5;
+    return draw(6) == 0 ? (uint32_t)draw(8) : selects[block];
+}
+
+static void write_both(rig *r, naive *m) {
+    const uint32_t i = (uint32_t)draw(TL_NETBURST_COUNTERS);
+    switch (draw(4)) {
+    case 0: {
+        const uint64_t value = draw(3) == 0 ? draw(1 << 30) : TL_NETBURST_VALUE - draw(200);
+        wrmsr(r, TL_MSR_COUNTER + i, value);
+        m->counter[i] = value;
+        return;
+    }
+    case 1: {
+        const uint32_t k = (uint32_t)draw(TL_N_ESCRS);
+        if (k == TL_SSU_ESCR1)
+            return;
+        m->escr[k] = draw_escr(naive_msrs[k]);
+        wrmsr(r, naive_msrs[k], m->escr[k]);
+        break;
+    }
+    default: {
+        uint64_t value = (draw_cccr() & ~UINT64_C(0xe000)) | (uint64_t)draw_select(i) << 13;
+        if (i < 12 || i == 13 || i == 14)
+            value &= ~UINT64_C(0x800);
+        wrmsr(r, TL_MSR_CCCR + i, value);
+        m->cccr[i] = value;
+        m->ovf[i] = value >> 31 & 1;
+        if (!m->ovf[i])
+            m->raised[i] = m->waits[i] = false;
+    }
+    }
+    for (uint32_t k = 0; k < TL_NETBURST_COUNTERS; k++) { // what loses power loses its filter
+        const uint32_t msr = naive_route(k, m->cccr[k] >> 13 & 7);
+        uint32_t e = 0;
+        while (msr != 0 && naive_msrs[e] != msr)
+            e++;
+        if (!naive_runs(m, k) || !(m->cccr[k] >> 18 & 1) || (m->gates && (msr == 0 || m->escr[e] >> 25 == 0)))
+            m->prev[k] = false;
+    }
+    naive_deliver(m);
+}
+
+static void unmask_both(rig *r, naive *m) {
+    const uint32_t t = (uint32_t)draw(2);
+    m->masked[t] = false;
+    naive_deliver(m);
+    tl_netburst_set_lvt(r->n, t, 0);
+}
+
+static void check_equal(rig *r, const naive *m, uint32_t program, uint32_t step) {
+    for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++) {
+        const uint64_t has = counter(r, i), ovf = rdmsr(r, TL_MSR_CCCR + i) >> 31 & 1;
+        if (has != m->counter[i] || ovf != m->ovf[i])
+            fail_msg("program %u, step %u, counter %u: %llx %llu, not %llx %u", program, step, i, (unsigned long long)has,
+                     (unsigned long long)ovf, (unsigned long long)m->counter[i], m->ovf[i]);
+    }
+    assert_int_equal(r->n_interrupts[0], m->n_interrupts[0]);
+    assert_int_equal(r->n_interrupts[1], m->n_interrupts[1]);
+}
+
+static void run_program(uint32_t program) {
+    static const uint8_t events[] = {TL_NB_UOPS_RETIRED,   TL_NB_INSTR_RETIRED, TL_NB_BRANCH_RETIRED,
+                                     TL_NB_PAGE_WALK_TYPE, TL_NB_SCALAR_SP_UOP, TL_NB_RETIRED_BRANCH_TYPE};
+    static const uint8_t actives[] = {0, 4, 8, 1, 2, 5, 6, 9, 10};
+    rig r = new_rig();
+    naive m = {.masked = {true, true}};
+    state = program * UINT64_C(0x9e3779b97f4a7c15) + 7;
+    r.settings.errata_are_none = 1;
+    r.settings.any_needs_active = (uint32_t)draw(2);
+    r.settings.power_gate = (uint32_t)draw(2);
+    m.any_needs_active = r.settings.any_needs_active;
+    m.gates = r.settings.power_gate;
+    begin(&r, 2);
+    for (uint32_t k = 0; k < 30; k++)
+        write_both(&r, &m);
+    for (uint32_t step = 0; step < 60; step++) {
+        tl_netburst_occurrence list[6];
+        const uint32_t n = (uint32_t)draw(7);
+        for (uint32_t k = 0; k < n; k++)
+            list[k] = (tl_netburst_occurrence){events[draw(TL_COUNT_OF(events))], (uint8_t)(draw(5) == 0 ? 0 : 1u << draw(4)),
+                                               (uint16_t)(1 + draw(9)), (uint16_t)draw(1 << 16)};
+        const tl_netburst_clock clock = {
+            .n_clocks = 1 + draw(12), .active = actives[draw(TL_COUNT_OF(actives))], .occurrences = list, .n_occurrences = n};
+        tl_netburst_count(r.n, &clock);
+        for (uint64_t c = 0; c < clock.n_clocks; c++)
+            naive_clock(&m, &clock);
+        check_equal(&r, &m, program, step);
+        if (draw(4) == 0)
+            write_both(&r, &m);
+        if (draw(4) == 0)
+            unmask_both(&r, &m);
+    }
+    done(&r);
+}
+
+static void test_the_rule_equals_one_that_knows_no_short_cuts(void **unused) {
+    (void)unused;
+    const char *asked = getenv("TALLY_NETBURST_PROGRAMS");
+    const uint32_t n = asked ? (uint32_t)atol(asked) : 4000;
+    for (uint32_t program = 0; program < n; program++)
+        run_program(program);
+}
+
+// ---- One rule at a time.
+
+static void test_every_pair_of_counter_and_select_is_routed_as_the_table_says(void **unused) {
+    (void)unused;
+    rig r = new_rig();
+    begin(&r, 2);
+    for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++)
+        for (uint32_t select = 0; select < 8; select++) {
+            const tl_escr escr = tl_netburst_route(r.n, i, select);
+            assert_int_equal(escr == TL_N_ESCRS ? 0 : naive_msrs[escr], naive_route(i, select));
+        }
+    done(&r);
+}
+
+static void test_interrupt_comes_at_the_event_after_the_overflow(void **unused) {
+    (void)unused;
+    static const tl_netburst_occurrence one = {TL_NB_UOPS_RETIRED, TL_ESCR_T0_USR, 1, 1};
+    rig r = new_rig();
+    begin(&r, 2);
+    tl_netburst_set_lvt(r.n, 0, 0);
+    wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+    wrmsr(&r, TL_MSR_COUNTER + 12, (uint64_t)-4); // five events
+    wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T0);
+    for (uint32_t i = 1; i <= 6; i++) {
+        count(&r, 1, TL_ESCR_T0_USR, &one, 1);
+        assert_int_equal(counter(&r, 12), ((uint64_t)i - 4) & TL_NETBURST_VALUE);
+        assert_int_equal(rdmsr(&r, TL_MSR_CCCR + 12) >> 31, i >= 4);
+        assert_int_equal(r.n_interrupts[0], i >= 5);
+    }
+    assert_int_equal(r.n_interrupts[1], 0);
+    done(&r);
+}
+
+static void test_interrupt_masks_itself_and_comes_again_while_the_flag_stands(void **unused) {
+    (void)unused;
+    rig r = new_rig();
+    begin(&r, 2);
+    wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+    wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T0 | TL_CCCR_OVF_PMI_T1 | TL_CCCR_FORCE_OVF);
+    count(&r, 5, TL_ESCR_T0_USR, &three_uops, 1);
+    assert_int_equal(r.n_interrupts[0] + r.n_interrupts[1], 0); // masked since reset
+    tl_netburst_set_lvt(r.n, 0, 0);
+    assert_int_equal(r.n_interrupts[0], 1);
+    assert_int_equal(tl_netburst_lvt(r.n, 0), TL_LVT_MASKED);
+    tl_netburst_set_lvt(r.n, 0, 0);
+    assert_int_equal(r.n_interrupts[0], 2);
+    wrmsr(&r, TL_MSR_CCCR + 12, 0);
+    tl_netburst_set_lvt(r.n, 0, 0);
+    assert_int_equal(r.n_interrupts[0], 2);
+    assert_int_equal(r.n_interrupts[1], 0);
+    tl_netburst_set_lvt(r.n, 1, TL_LVT_NMI);
+    assert_int_equal(r.n_interrupts[1], 0);
+    done(&r);
+}
+
+static void test_forced_overflow_interrupts_in_each_clock_that_counts(void **unused) {
+    (void)unused;
+    rig r = new_rig();
+    begin(&r, 2);
+    wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+    wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T0 | TL_CCCR_FORCE_OVF);
+    for (uint32_t i = 1; i <= 7; i++) {
+        tl_netburst_set_lvt(r.n, 0, 0);
+        count(&r, 1, TL_ESCR_T0_USR, &three_uops, 1);
+        count(&r, 3, TL_ESCR_T0_USR, NULL, 0);
+        assert_int_equal(r.n_interrupts[0], i);
+        wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T0 | TL_CCCR_FORCE_OVF);
+    }
+    assert_int_equal(counter(&r, 12), 21);
+    done(&r);
+}
+
+static void test_cascade_begins_in_the_clock_after_its_source(void **unused) {
+    (void)unused;
+    rig r = new_rig();
+    begin(&r, 2);
+    wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+    wrmsr(&r, MSR_CRU_ESCR0 + 1, UOPS_T0);
+    wrmsr(&r, TL_MSR_COUNTER + 14, (uint64_t)-6);
+    wrmsr(&r, TL_MSR_CCCR + 14, CCCR_UOPS);
+    wrmsr(&r, TL_MSR_CCCR + 12, (CCCR_UOPS & ~(uint64_t)TL_CCCR_ENABLE) | TL_CCCR_CASCADE);
+    count(&r, 2, TL_ESCR_T0_USR, &three_uops, 1);
+    assert_int_equal(counter(&r, 14), 0);
+    assert_int_equal(counter(&r, 12), 0);
+    count(&r, 5, TL_ESCR_T0_USR, &three_uops, 1);
+    assert_int_equal(counter(&r, 14), 15);
+    assert_int_equal(counter(&r, 12), 15);
+    wrmsr(&r, TL_MSR_CCCR + 14, CCCR_UOPS); // clears the flag of the source
+    count(&r, 5, TL_ESCR_T0_USR, &three_uops, 1);
+    assert_int_equal(counter(&r, 12), 15);
+    done(&r);
+}
+
+static void test_cascaded_counter_of_model_2_raises_no_interrupt(void **unused) {
+    (void)unused;
+    for (uint32_t is_mended = 0; is_mended < 2; is_mended++) {
+        rig r = new_rig();
+        r.settings.errata_are_none = is_mended;
+        begin(&r, 2);
+        tl_netburst_set_lvt(r.n, 0, 0);
+        wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+        wrmsr(&r, TL_MSR_CCCR + 14, TL_CCCR_OVF);
+        wrmsr(&r, TL_MSR_COUNTER + 12, (uint64_t)-1);
+        wrmsr(&r, TL_MSR_CCCR + 12, (CCCR_UOPS & ~(uint64_t)TL_CCCR_ENABLE) | TL_CCCR_CASCADE | TL_CCCR_OVF_PMI_T0);
+        count(&r, 4, TL_ESCR_T0_USR, &three_uops, 1);
+        assert_int_equal(counter(&r, 12), 11);
+        assert_int_equal(rdmsr(&r, TL_MSR_CCCR + 12) >> 31, 1);
+        assert_int_equal(r.n_interrupts[0], is_mended);
+        done(&r);
+    }
+}
+
+static void test_thresholds_part_all_clocks(void **unused) {
+    (void)unused;
+    for (uint32_t threshold = 0; threshold < 16; threshold++) {
+        rig r = new_rig();
+        begin(&r, 2);
+        wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+        wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_COMPARE | threshold << TL_CCCR_THRESHOLD_LSB);
+        wrmsr(&r, TL_MSR_CCCR + 13, CCCR_UOPS | TL_CCCR_COMPARE | TL_CCCR_COMPLEMENT | threshold << TL_CCCR_THRESHOLD_LSB);
+        for (uint32_t x = 0; x < 20; x++) {
+            const tl_netburst_occurrence uops = {TL_NB_UOPS_RETIRED, TL_ESCR_T0_OS, (uint16_t)x, 1};
+            count(&r, x + 1, TL_ESCR_T0_OS, &uops, 1);
+        }
+        uint32_t above = 0;
+        for (uint32_t x = 0; x < 20; x++)
+            above += (x < 15 ? x : 15) > threshold ? x + 1 : 0;
+        assert_int_equal(counter(&r, 12), above);
+        assert_int_equal(counter(&r, 13), 210 - above);
+        done(&r);
+    }
+}
+
+static void test_occurrence_of_no_thread_counts_while_all_are_idle(void **unused) {
+    (void)unused;
+    static const tl_netburst_occurrence snoop = {TL_NB_IOQ_ALLOCATION, 0, 1, 1 | 1 << 5 | 1 << 11 | 1 << 14};
+    rig r = new_rig();
+    begin(&r, 2);
+    wrmsr(&r, 0x3a2, (uint64_t)3 << 25 | (uint64_t)(1 | 1 << 5 | 1 << 11 | 1 << 14) << 9 | 0xc);
+    wrmsr(&r, TL_MSR_CCCR + 0, 0x0000d000); // mode "none"
+    wrmsr(&r, TL_MSR_CCCR + 1, 0x0001d000); // mode "single"
+    count(&r, 3, 0, &snoop, 1);
+    count(&r, 4, TL_ESCR_T0_USR, &snoop, 1);
+    assert_int_equal(counter(&r, 0), 3);
+    assert_int_equal(counter(&r, 1), 4);
+    done(&r);
+}
+
+static void test_bus_queue_requests_match_by_the_logic_of_the_model(void **unused) {
+    (void)unused;
+    // A demand read of write-back memory, a prefetch of it, an uncached write of another agent.
+    static const tl_netburst_occurrence requests[] = {
+        {TL_NB_IOQ_ALLOCATION, TL_ESCR_T0_USR, 1, 2 | 1 << 5 | 1 << 11 | 1 << 13},
+        {TL_NB_IOQ_ALLOCATION, TL_ESCR_T0_USR, 1, 2 | 1 << 5 | 1 << 11 | 1 << 13 | 1 << 15},
+        {TL_NB_IOQ_ALLOCATION, TL_ESCR_T0_USR, 1, 3 | 1 << 6 | 1 << 7 | 1 << 14},
+    };
+    static const struct {
+        uint16_t mask;
+        uint32_t late, early; // counts of models 2 and 0
+    } rows[] = {
+        {1 | 1 << 5 | 1 << 11 | 1 << 13, 1, 1}, {1 | 1 << 5 | 1 << 11 | 1 << 13 | 1 << 15, 2, 2},
+        {1 | 1 << 6 | 1 << 7 | 1 << 13, 0, 1},  {1 | 1 << 6 | 1 << 7 | 1 << 14, 1, 1},
+        {3 | 1 << 5 | 1 << 11 | 3 << 13, 0, 2}, {2 | 1 << 5 | 1 << 11 | 3 << 13 | 1 << 15, 2, 2},
+        {2 | 1 << 11 | 1 << 13, 0, 1},          {1 | 3 << 5 | 0x1f << 7 | 3 << 13 | 1 << 15, 3, 3},
+        {1 | 3 << 5 | 0x1f << 7, 0, 0},
+    };
+    for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++)
+        for (uint32_t is_late = 0; is_late < 2; is_late++) {
+            rig r = new_rig();
+            r.settings.model = is_late ? 2 : 0;
+            begin(&r, 2);
+            wrmsr(&r, 0x3a2, (uint64_t)3 << 25 | (uint64_t)rows[k].mask << 9 | 0xc);
+            wrmsr(&r, TL_MSR_CCCR + 0, 0x0003d000);
+            count(&r, 1, TL_ESCR_T0_USR, requests, 3);
+            assert_int_equal(counter(&r, 0), is_late ? rows[k].late : rows[k].early);
+            done(&r);
+        }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_the_rule_equals_one_that_knows_no_short_cuts),
+    cmocka_unit_test(test_every_pair_of_counter_and_select_is_routed_as_the_table_says),
+    cmocka_unit_test(test_interrupt_comes_at_the_event_after_the_overflow),
+    cmocka_unit_test(test_interrupt_masks_itself_and_comes_again_while_the_flag_stands),
+    cmocka_unit_test(test_forced_overflow_interrupts_in_each_clock_that_counts),
+    cmocka_unit_test(test_cascade_begins_in_the_clock_after_its_source),
+    cmocka_unit_test(test_cascaded_counter_of_model_2_raises_no_interrupt),
+    cmocka_unit_test(test_thresholds_part_all_clocks),
+    cmocka_unit_test(test_occurrence_of_no_thread_counts_while_all_are_idle),
+    cmocka_unit_test(test_bus_queue_requests_match_by_the_logic_of_the_model),
+};
+TL_TEST_MAIN(tests)

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// The counters of a Pentium 4 as the source of a report. Texts of events become MSR writes
+// (pmu/netburst/catalogue.h), the same for each core. All events count all the time: those that
+// want one detector are refused. Both threads of a core are counted, and hart 0 of the core has the
+// count.
+#include <string.h>
+
+#include "base/bits.h"
+#include "machine/keys.h"
+#include "pmu/netburst/catalogue.h"
+#include "session/source.h"
+
+typedef struct own {
+    tl_source base;
+    tl_netburst_request requests[TL_NETBURST_MAX_REQUESTS];
+    uint32_t n_requests;
+    tl_netburst_plan plan;
+    tl_counted counted[TL_NETBURST_MAX_REQUESTS];
+    const tl_counted *listed[TL_NETBURST_MAX_REQUESTS];
+} own;
+
+static const char default_events[] =
+    "instr_retired:NBOGUSNTAG+NBOGUSTAG,uops_retired:NBOGUS,global_power_events:RUNNING,branch_retired:MMNM+MMTM,replay_event:l1_load_miss";
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+
+static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
+    (void)options, (void)preset;
+    if (config->core.kind != TL_CORE_OUT_OF_ORDER)
+        return tl_fail(err, TL_EINVAL, "-P netburst: machine %s has no detailed core, which this PMU counts; choose --machine netburst",
+                       config->name);
+    tl_keys_set(config, "pentium4", 1);
+    return TL_OK;
+}
+
+// ---- The truth beside a count.
+
+// Events that the records of the core say, and the signals that count the same. cause: of
+// MSR_PEBS_ENABLE; upstream: of a request that tags.
+static const struct {
+    uint8_t event;
+    uint16_t mask;
+    uint32_t cause;
+    uint8_t upstream;
+    uint16_t upstream_mask;
+    const char *truth;
+} truths[] = {
+    {TL_NB_INSTR_RETIRED, 3, 0, 0, 0, "instructions"},
+    {TL_NB_INSTR_COMPLETED, 1, 0, 0, 0, "instructions"},
+    {TL_NB_UOPS_RETIRED, 1, 0, 0, 0, "core.retire_uop + core.alone"},
+    {TL_NB_UOPS_RETIRED, 2, 0, 0, 0, "core.taken_back_uop"},
+    {TL_NB_UOPS_RETIRED, 3, 0, 0, 0, "core.retire_uop + core.alone + core.taken_back_uop"},
+    {TL_NB_BRANCH_RETIRED, 15, 0, 0, 0, "core.retire_branch"},
+    {TL_NB_BRANCH_RETIRED, 10, 0, 0, 0, "bp.cond_miss + bp.target_miss"},
+    {TL_NB_BRANCH_RETIRED, 12, 0, 0, 0, "hart.branch_taken + hart.insn_jal + hart.insn_jalr"},
+    {TL_NB_MISPRED_BRANCH_RETIRED, 1, 0, 0, 0, "bp.cond_miss + bp.target_miss"},
+    {TL_NB_RETIRED_BRANCH_TYPE, 2, 0, 0, 0, "hart.insn_branch"},
+    {TL_NB_RETIRED_BRANCH_TYPE, 8, 0, 0, 0, "hart.return"},
+    {TL_NB_RETIRED_BRANCH_TYPE, 16, 0, 0, 0, "hart.insn_jalr"},
+    {TL_NB_RETIRED_MISPRED_BRANCH_TYPE, 2, 0, 0, 0, "bp.cond_miss"},
+    {TL_NB_GLOBAL_POWER_EVENTS, 1, 0, 0, 0, "cycles"},
+    {TL_NB_FRONT_END_EVENT, 1, 0, TL_NB_UOP_TYPE, 2, "core.retire_load"},
+    {TL_NB_FRONT_END_EVENT, 1, 0, TL_NB_UOP_TYPE, 4, "core.retire_store"},
+    {TL_NB_FRONT_END_EVENT, 1, 0, TL_NB_UOP_TYPE, 6, "core.retire_load + core.retire_store"},
+    {TL_NB_FRONT_END_EVENT, 2, 0, TL_NB_UOP_TYPE, 2, "core.taken_back_load"},
+    {TL_NB_REPLAY_EVENT, 1, 1, 0, 0, "core.load_miss - core.load_miss_wrong"},
+};
+
+// The text of a formula; NULL: no signals say it.
+static const char *truth_text(const tl_netburst_request *request, tl_arena *arena) {
+    const char *text = NULL;
+    if (request->owners != 0 || request->filter != 3 << TL_CCCR_THREAD_LSB)
+        return NULL;
+    for (uint32_t i = 0; i < TL_COUNT_OF(truths); i++)
+        if (truths[i].event == request->event && truths[i].mask == request->mask && truths[i].upstream == request->upstream &&
+            truths[i].upstream_mask == request->upstream_mask && truths[i].cause == (request->pebs_enable & TL_PEBS_CAUSES))
+            return truths[i].truth;
+    for (uint32_t bit = 0; bit < 16; bit++) {
+        const tl_netburst_mask *mask = tl_netburst_mask_of((tl_netburst_event)request->event, bit);
+        if (!mask || !(request->mask >> bit & 1))
+            continue;
+        if (!mask->sources || !*mask->sources || strchr(mask->sources, '#'))
+            return NULL;
+        text = text ? tl_arena_printf(arena, "%s + %s", text, mask->sources) : mask->sources;
+    }
+    return text;
+}
+
+static tl_status describe(const tl_netburst_request *request, const char *name, uint32_t n_harts, tl_catalogue *catalogue, tl_arena *arena,
+                          tl_counted *ret_counted, tl_error *err) {
+    const char *text = truth_text(request, arena);
+    *ret_counted = (tl_counted){.name = name, .unit = "", .meaning = ""};
+    const tl_cell **cells = tl_arena_alloc(arena, n_harts * sizeof *cells);
+    uint32_t *n_cells = tl_arena_alloc(arena, n_harts * sizeof *n_cells);
+    if (!cells || !n_cells)
+        return no_memory(err);
+    ret_counted->cells = cells;
+    ret_counted->n_cells = n_cells;
+    if (!text) {
+        ret_counted->no_truth = "no signal counts it";
+        return TL_OK;
+    }
+    return tl_catalogue_formula(catalogue, text, &ret_counted->truth, err);
+}
+
+// ---- Resolution.
+
+// Causes and kinds of replay tags: MSR_PEBS_ENABLE, MSR_PEBS_MATRIX_VERT.
+enum { CAUSE_SECOND_LEVEL = 1 << 1, CAUSE_DTLB = 1 << 2, KIND_STORES = 1 << 1 };
+
+// Fails if not one of the wanted bits is modeled.
+static tl_status refuse_mask(tl_netburst_event event, uint32_t wanted, const char *name, tl_error *err) {
+    const char *reason = NULL;
+    for (uint32_t bit = 0; bit < 16; bit++) {
+        const tl_netburst_mask *mask = event == TL_NB_NO_EVENT || !(wanted >> bit & 1) ? NULL : tl_netburst_mask_of(event, bit);
+        if (mask && mask->fidelity != TL_NOT_MODELED)
+            return TL_OK;
+        reason = mask ? mask->note : reason;
+    }
+    return reason ? tl_fail(err, TL_EINVAL, "pmu netburst: %s is not modeled: %s", name, reason) : TL_OK;
+}
+
+// A count that is always 0 would look like a real one.
+static tl_status refuse_not_modeled(const tl_netburst_request *request, const char *name, tl_error *err) {
+    const uint32_t cause = request->pebs_enable & TL_PEBS_CAUSES;
+    if (cause == CAUSE_SECOND_LEVEL)
+        return tl_fail(err, TL_EINVAL, "pmu netburst: %s is not modeled: No replay tells a miss of the second level.", name);
+    if (cause == CAUSE_DTLB && request->matrix_vert == KIND_STORES)
+        return tl_fail(err, TL_EINVAL, "pmu netburst: %s is not modeled: Stores look up the DTLB after they have retired.", name);
+    const tl_status status = refuse_mask((tl_netburst_event)request->event, request->mask, name, err);
+    return status == TL_OK ? refuse_mask((tl_netburst_event)request->upstream, request->upstream_mask, name, err) : status;
+}
+
+static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
+                         tl_source **ret_source, tl_error *err) {
+    tl_netburst_settings settings;
+    own *o = tl_arena_alloc(arena, sizeof *o);
+    char *list = tl_arena_strdup(arena, options->events ? options->events : default_events), *rest = NULL;
+    if (!o || !list)
+        return no_memory(err);
+    tl_pmu_settings_of(&tl_pmu_netburst, config, &settings);
+    for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+        if (o->n_requests == TL_NETBURST_MAX_REQUESTS)
+            return tl_fail(err, TL_EINVAL, "-e: pmu netburst has %d counters; name fewer events", TL_NETBURST_MAX_REQUESTS);
+        tl_netburst_request *request = &o->requests[o->n_requests];
+        tl_status status = tl_netburst_parse(name, settings.model, request, err);
+        if (status == TL_OK)
+            status = refuse_not_modeled(request, name, err);
+        if (status == TL_OK)
+            status = describe(request, name, config->n_harts, catalogue, arena, &o->counted[o->n_requests], err);
+        if (status != TL_OK)
+            return status;
+        o->listed[o->n_requests] = &o->counted[o->n_requests];
+        o->n_requests += 1;
+    }
+    if (o->n_requests == 0)
+        return tl_fail(err, TL_EINVAL, "-e: an empty list of events");
+    const uint8_t owners = TL_ESCR_T0_USR | TL_ESCR_T0_OS | TL_ESCR_T1_USR | TL_ESCR_T1_OS;
+    const tl_status status = tl_netburst_allocate(&settings, owners, o->requests, o->n_requests, &o->plan, err);
+    o->base = (tl_source){
+        .type = tl_source_find(&tl_pmu_netburst), .name = "netburst:pentium4", .counted = o->listed, .n_counted = o->n_requests};
+    *ret_source = &o->base;
+    return status;
+}
+
+// ---- The run.
+
+typedef struct reader {
+    const own *plan;
+    tl_machine *machine;
+    uint32_t n_threads; // of a core
+    bool is_enabled;
+    uint64_t since[TL_MAX_HARTS]; // up to when times are right
+    uint64_t *last;               // of counters, by hart and event
+    tl_perf_count *counts;
+} reader;
+
+static tl_netburst *pmu_of(const reader *r, uint32_t hart) {
+    uint32_t thread;
+    return tl_netburst_of(tl_machine_pmu_of(r->machine, &tl_pmu_netburst, hart), &thread);
+}
+
+static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run, void **ret_reader, tl_error *err) {
+    const own *o = (const own *)source;
+    reader *r = tl_arena_alloc(of_run, sizeof *r);
+    const uint32_t n = machine->n_harts * o->n_requests;
+    (void)of_outline;
+    if (!r || !(r->last = tl_arena_alloc(of_run, n * sizeof *r->last)) || !(r->counts = tl_arena_alloc(of_run, n * sizeof *r->counts)))
+        return no_memory(err);
+    r->plan = o;
+    r->machine = machine;
+    r->n_threads = machine->config.core.threads > 1 ? 2 : 1;
+    *ret_reader = r;
+    return TL_OK;
+}
+
+static uint64_t counter_of(tl_netburst *n, uint32_t counter) {
+    uint64_t value = 0;
+    (void)!tl_netburst_rdpmc(n, 0, counter, &value);
+    return value;
+}
+
+static void take_counts(reader *r) {
+    const own *o = r->plan;
+    for (uint32_t hart = 0; hart < r->machine->n_harts; hart++) {
+        const uint64_t now = r->machine->harts[hart]->now;
+        for (uint32_t e = 0; e < o->n_requests; e++) {
+            tl_perf_count *count = &r->counts[hart * o->n_requests + e];
+            count->enabled_cycles += now - r->since[hart];
+            count->running_cycles += now - r->since[hart];
+            if (hart % r->n_threads != 0)
+                continue;
+            uint64_t *last = &r->last[hart * o->n_requests + e];
+            const uint64_t value = counter_of(pmu_of(r, hart), o->plan.places[e].counter);
+            count->count += (value - *last) & TL_NETBURST_VALUE;
+            *last = value;
+        }
+        r->since[hart] = now;
+    }
+}
+
+static void enable(void *reader_) {
+    reader *r = reader_;
+    const own *o = r->plan;
+    if (r->is_enabled)
+        return;
+    r->is_enabled = true;
+    for (uint32_t hart = 0; hart < r->machine->n_harts; hart++) {
+        r->since[hart] = r->machine->harts[hart]->now;
+        for (uint32_t i = 0; hart % r->n_threads == 0 && i < o->plan.n_writes; i++)
+            (void)!tl_netburst_wrmsr(pmu_of(r, hart), 0, o->plan.writes[i].msr, o->plan.writes[i].value);
+        for (uint32_t e = 0; hart % r->n_threads == 0 && e < o->n_requests; e++)
+            r->last[hart * o->n_requests + e] = counter_of(pmu_of(r, hart), o->plan.places[e].counter);
+    }
+}
+
+static void disable(void *reader_) {
+    reader *r = reader_;
+    const own *o = r->plan;
+    if (!r->is_enabled)
+        return;
+    take_counts(r);
+    r->is_enabled = false;
+    for (uint32_t hart = 0; hart < r->machine->n_harts; hart += r->n_threads)
+        for (uint32_t i = 0; i < o->plan.n_writes; i++)
+            (void)!tl_netburst_wrmsr(pmu_of(r, hart), 0, o->plan.writes[i].msr, 0);
+}
+
+static uint64_t next_turn(const void *r) { return (void)r, UINT64_MAX; }
+static void turn(void *r) { (void)r; }
+
+static const tl_perf_count *read(void *reader_, uint32_t *ret_n) {
+    reader *r = reader_;
+    if (r->is_enabled)
+        take_counts(r);
+    *ret_n = r->machine->n_harts * r->plan->n_requests;
+    return r->counts;
+}
+
+const tl_source_type tl_source_netburst = {
+    .pmu = &tl_pmu_netburst,
+    .configure = configure,
+    .resolve = resolve,
+    .attach = attach,
+    .enable = enable,
+    .disable = disable,
+    .next_turn = next_turn,
+    .turn = turn,
+    .read = read,
+};
