@@ -200,6 +200,15 @@ tl_status tl_machine_tap(tl_machine *machine, struct tl_tap *tap, tl_error *err)
     return status;
 }
 
+tl_status tl_machine_clock_tap(tl_machine *machine, uint32_t hart, struct tl_clock_tap *tap, tl_error *err) {
+    if (machine->is_forwarding)
+        swap_state(machine, hart);
+    const tl_status status = machine->engine->clock_tap(machine->harts[hart], tap, err);
+    if (machine->is_forwarding)
+        swap_state(machine, hart);
+    return status;
+}
+
 static void detach(tl_machine *machine) {
     tl_machine_forward(machine, false);
     for (uint32_t i = 0; i < machine->n_harts; i++) {

@@ -63,6 +63,9 @@ void tl_machine_forward(tl_machine *machine, bool is_forwarding);
 // TL_TAP_OUTSIDE.
 struct tl_tap;
 TL_MUST_CHECK tl_status tl_machine_tap(tl_machine *machine, struct tl_tap *tap, tl_error *err);
+// tl_engine_type.clock_tap of the detailed core of one hart, whoever runs.
+struct tl_clock_tap;
+TL_MUST_CHECK tl_status tl_machine_clock_tap(tl_machine *machine, uint32_t hart, struct tl_clock_tap *tap, tl_error *err);
 void tl_machine_free(tl_machine *machine); // NULL is fine
 // Part of tl_machine_new.
 TL_MUST_CHECK tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err);

@@ -86,6 +86,17 @@ static bool dma(void *ctx, uint64_t paddr, const void *bytes, uint64_t size_byte
     return true;
 }
 
+static uint64_t now(void *ctx, uint32_t hart) { return hart_of(ctx, hart)->now; }
+
+static tl_status clock_tap(void *ctx, uint32_t hart, struct tl_clock_tap *tap, tl_error *err) {
+    const tl_machine *machine = ctx;
+    if (!machine->engine->clock_tap)
+        return tl_fail(err, TL_EINVAL,
+                       "machine %s has an in-order core, which tells no clocks; choose a machine with core.kind: out_of_order",
+                       machine->config.name);
+    return tl_machine_clock_tap(ctx, hart, tap, err);
+}
+
 // ---- attaching
 
 static tl_status add_row(tl_machine *machine, const tl_pmu_type *type, tl_error *err) {
@@ -188,6 +199,8 @@ tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err) {
         .state = state,
         .set_irq = set_irq,
         .dma = dma,
+        .now = now,
+        .clock_tap = clock_tap,
         .changed = changed,
     };
     tl_status status = TL_OK;

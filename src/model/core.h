@@ -34,6 +34,10 @@ void tl_core_take_over(tl_core *core, uint64_t n_insns);
 // borrowed until then. Instructions in flight at the attachment are not told.
 TL_MUST_CHECK tl_status tl_core_tap(tl_core *core, tl_tap *tap, tl_error *err);
 
+// Attaches a tap for clocks, at any time, also within an instruction that executes alone. NULL:
+// detaches. Instructions in flight are told, too.
+TL_MUST_CHECK tl_status tl_core_clock_tap(tl_core *core, tl_clock_tap *tap, tl_error *err);
+
 // Checks the conservation of instructions, uops and dispatches; the tallies must be synced.
 // TL_EINVAL with the first broken identity.
 TL_MUST_CHECK tl_status tl_core_check(const tl_core *core, tl_error *err);

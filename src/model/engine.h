@@ -30,6 +30,7 @@ typedef enum tl_stop {
 } tl_stop;
 
 struct tl_tap;
+struct tl_clock_tap;
 typedef struct tl_engine_type {
     // "interp", "threaded code over decoded fetch runs".
     const char *name, *title;
@@ -55,6 +56,8 @@ typedef struct tl_engine_type {
     // Attaches a tap for cycle records between two runs; NULL: detaches (model/tap.h). NULL: the
     // engine has no such records.
     tl_status (*tap)(tl_hart *h, struct tl_tap *tap, tl_error *err);
+    // Attaches a tap for clocks at any time; NULL: detaches. NULL: the engine has no clocks.
+    tl_status (*clock_tap)(tl_hart *h, struct tl_clock_tap *tap, tl_error *err);
     // How many cycles a run may go beyond its horizon when no access takes a slow path.
     uint64_t (*overshoot_cycles)(const tl_hart *h);
 } tl_engine_type;

@@ -42,6 +42,7 @@ typedef struct tl_pmu_preset {
 } tl_pmu_preset;
 
 typedef struct tl_pmu_type tl_pmu_type;
+struct tl_clock_tap;
 
 // The machine as a PMU may see it. All calls but sync are cheap.
 typedef struct tl_pmu_host {
@@ -69,6 +70,10 @@ typedef struct tl_pmu_host {
     // Writes bytes into RAM as a bus master does: coherent with the caches and counted in unit dma.
     // false: the range is not all RAM.
     bool (*dma)(void *ctx, uint64_t paddr, const void *bytes, uint64_t size_bytes, uint64_t now);
+    uint64_t (*now)(void *ctx, uint32_t hart); // machine cycle that the hart has reached
+    // Attaches a tap for clocks (model/tap.h) at any time; NULL: detaches. TL_EINVAL: the hart has
+    // no detailed core.
+    tl_status (*clock_tap)(void *ctx, uint32_t hart, struct tl_clock_tap *tap, tl_error *err);
     // A needs_* member or the deadline of the port may have changed. The machine asks again soon.
     void (*changed)(void *ctx, uint32_t hart);
 } tl_pmu_host;

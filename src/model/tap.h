@@ -51,6 +51,8 @@ typedef struct tl_uop_event {
     uint8_t vain;                                // DISPATCH: tl_uop_vain
     bool is_replay;                              // DISPATCH: not the first one of this uop
     bool is_taken, is_mispredicted, has_retired; // RETIRE; has_retired: ALONE
+    bool is_call, is_return;                     // RETIRE
+    uint8_t size_bytes;                          // DISPATCH: of an access or an operand
 } tl_uop_event;
 
 typedef struct tl_cycle_record {
@@ -66,6 +68,28 @@ typedef struct tl_cycle_record {
 } tl_cycle_record;
 // The thread was not running: a modeled kernel took the time, or a debugger did.
 enum { TL_TAP_OUTSIDE = UINT32_MAX - 1 };
+
+// A clock of a hardware thread, told at its end, for PMU designs. Clocks in which a thread does
+// nothing are not told. Threads of one core tell clocks in the order of time, unless a run begins
+// in the past of another thread.
+typedef struct tl_clock_record {
+    const tl_hart *h;
+    uint32_t thread;
+    uint64_t cycle;     // of an instruction that executes alone: its first one
+    bool is_store_full; // rename waits for a store buffer, until the next record
+    uint32_t n_events;
+    const tl_uop_event *events; // as in tl_cycle_record
+} tl_clock_record;
+
+typedef struct tl_clock_tap tl_clock_tap;
+struct tl_clock_tap {
+    void (*clock)(tl_clock_tap *tap, const tl_clock_record *record);
+    // An instruction is about to execute alone in this cycle. All earlier clocks were told.
+    void (*alone)(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, uint64_t cycle);
+    // A run begins, and ends. Called with the attachment, too.
+    void (*resume)(tl_clock_tap *tap, const tl_hart *h, uint32_t thread);
+    void (*suspend)(tl_clock_tap *tap, const tl_hart *h, uint32_t thread);
+};
 
 typedef struct tl_tap tl_tap;
 struct tl_tap {

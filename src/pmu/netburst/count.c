@@ -125,7 +125,6 @@ static bool use_counter(tl_netburst *n, uint32_t i) {
 
 void tl_netburst_configure(tl_netburst *n) {
     uint32_t filtering = 0;
-    const bool was_running = n->is_running;
     n->is_stale = n->is_running = false;
     n->n_used_escrs = n->n_used_counters = 0;
     for (uint32_t e = 0; e < TL_NB_N_EVENTS; e++)
@@ -139,8 +138,8 @@ void tl_netburst_configure(tl_netburst *n) {
             filtering |= BIT(i);
     }
     n->filtered &= filtering;
-    if (n->is_running != was_running && n->host.set_running)
-        n->host.set_running(n->host.ctx, n->is_running);
+    if (n->host.configured)
+        n->host.configured(n->host.ctx);
 }
 
 bool tl_netburst_is_running(const tl_netburst *n) { return n->is_running; }

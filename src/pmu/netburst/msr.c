@@ -8,10 +8,18 @@ static bool find(const tl_netburst *n, uint32_t thread, uint32_t msr, tl_reg_at 
     return thread < n->n_threads && tl_regfile_find(&n->threads[thread]->pmu.file, msr, ret_at);
 }
 
+static void catch_up(tl_netburst *n, uint32_t thread) {
+    if (n->host.catch_up)
+        n->host.catch_up(n->host.ctx, thread);
+    if (n->is_stale)
+        tl_netburst_configure(n);
+}
+
 tl_status tl_netburst_rdmsr(tl_netburst *n, uint32_t thread, uint32_t msr, uint64_t *ret_value) {
     tl_reg_at at;
     if (!find(n, thread, msr, &at))
         return TL_EINVAL;
+    catch_up(n, thread);
     *ret_value = tl_regfile_read_at(&n->threads[thread]->pmu.file, &at);
     return TL_OK;
 }
@@ -34,8 +42,7 @@ tl_status tl_netburst_wrmsr(tl_netburst *n, uint32_t thread, uint32_t msr, uint6
     tl_reg_at at;
     if (!tl_netburst_may_write(n, thread, msr, value) || !find(n, thread, msr, &at))
         return TL_EINVAL;
-    if (n->is_stale)
-        tl_netburst_configure(n);
+    catch_up(n, thread);
     const uint32_t counter = is_in(msr, TL_MSR_COUNTER) ? msr - TL_MSR_COUNTER : msr - TL_MSR_CCCR;
     const tl_run_cause before = is_in(msr, TL_MSR_CCCR) ? (tl_run_cause)n->run_cause[counter] : TL_STOPPED;
     if (is_in(msr, TL_MSR_COUNTER) && n->errata[TL_ERRATUM_CTR_WRITE_CARRY] && n->run_cause[counter] != TL_STOPPED)
@@ -48,18 +55,23 @@ tl_status tl_netburst_wrmsr(tl_netburst *n, uint32_t thread, uint32_t msr, uint6
     return TL_OK;
 }
 
-tl_status tl_netburst_rdpmc(const tl_netburst *n, uint32_t number, uint64_t *ret_value) {
+tl_status tl_netburst_rdpmc(tl_netburst *n, uint32_t thread, uint32_t number, uint64_t *ret_value) {
     const bool is_fast = number >> 31;
     number &= INT32_MAX;
     if (number >= TL_NETBURST_COUNTERS)
         return TL_EINVAL;
+    catch_up(n, thread);
     *ret_value = is_fast ? (uint32_t)n->counter[number] : n->counter[number];
     return TL_OK;
 }
 
-uint32_t tl_netburst_lvt(const tl_netburst *n, uint32_t thread) { return n->threads[thread]->lvt; }
+uint32_t tl_netburst_lvt(tl_netburst *n, uint32_t thread) {
+    catch_up(n, thread);
+    return n->threads[thread]->lvt;
+}
 
 void tl_netburst_set_lvt(tl_netburst *n, uint32_t thread, uint32_t value) {
+    catch_up(n, thread);
     n->threads[thread]->lvt = value & (TL_LVT_MASKED | 7 << TL_LVT_MODE_LSB);
     tl_netburst_update_lines(n);
 }
@@ -94,6 +106,7 @@ void tl_netburst_init(tl_netburst *n, const tl_netburst_settings *settings, uint
     n->cccr = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_CCCR);
     n->escr = stored + tl_regmap_cell_at(&tl_netburst_regmap, 0x3a0);
     n->pebs_enable = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_PEBS_ENABLE);
+    n->matrix = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_PEBS_MATRIX_VERT);
 }
 
 void tl_netburst_reset(tl_netburst *n) {
@@ -103,6 +116,7 @@ void tl_netburst_reset(tl_netburst *n) {
         thread->lvt = TL_LVT_MASKED;
         thread->line = thread->ds_latch = false;
         thread->msr = 0;
+        thread->user_reads = false;
     }
     tl_regfile_reset(&n->threads[0]->pmu.file);
     n->filtered = n->wrapped = n->raised = 0;

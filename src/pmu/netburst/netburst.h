@@ -189,8 +189,10 @@ typedef struct tl_netburst_host {
     // The thread gets an interrupt, as its entry of the local vector table says. The entry has
     // masked itself.
     void (*interrupt)(void *ctx, uint32_t thread, bool is_nmi);
-    // Counters begin to run, or the last one stops: meanwhile nobody needs to tell clocks.
-    void (*set_running)(void *ctx, bool is_running);
+    // Called before an access of the thread. The host counts the clocks that have passed.
+    void (*catch_up)(void *ctx, uint32_t thread);
+    // Registers have changed: tl_netburst_is_running, tl_netburst_listens.
+    void (*configured)(void *ctx);
 } tl_netburst_host;
 
 typedef struct tl_netburst tl_netburst;
@@ -204,12 +206,12 @@ void tl_netburst_reset(tl_netburst *n);
 TL_MUST_CHECK tl_status tl_netburst_rdmsr(tl_netburst *n, uint32_t thread, uint32_t msr, uint64_t *ret_value);
 TL_MUST_CHECK tl_status tl_netburst_wrmsr(tl_netburst *n, uint32_t thread, uint32_t msr, uint64_t value);
 // `number`: ECX. Bit 31 asks for the low 32 bits.
-TL_MUST_CHECK tl_status tl_netburst_rdpmc(const tl_netburst *n, uint32_t number, uint64_t *ret_value);
+TL_MUST_CHECK tl_status tl_netburst_rdpmc(tl_netburst *n, uint32_t thread, uint32_t number, uint64_t *ret_value);
 
 // The thread's entry of the local vector table for overflows. Bit 16: masked; it masks itself when
 // it delivers. Bits 10:8: 4 for an interrupt that cannot be masked, else an ordinary one.
 enum { TL_LVT_MASKED = 1 << 16, TL_LVT_MODE_LSB = 8, TL_LVT_NMI = 4 << TL_LVT_MODE_LSB };
-uint32_t tl_netburst_lvt(const tl_netburst *n, uint32_t thread);
+uint32_t tl_netburst_lvt(tl_netburst *n, uint32_t thread);
 void tl_netburst_set_lvt(tl_netburst *n, uint32_t thread, uint32_t value);
 
 // The ESCR that feeds the counter by this CCCR.ESCR_SELECT, or TL_N_ESCRS.

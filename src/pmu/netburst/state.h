@@ -23,9 +23,13 @@ typedef struct tl_netburst_thread { // as a hart sees the registers of its core
     uint32_t index;
     uint64_t ds_area;
     uint32_t lvt;
-    bool line;     // of the interrupt
-    bool ds_latch; // the DS area is full up to its threshold
-    uint32_t msr;  // chosen by CSR nbindex
+    bool line;       // of the interrupt
+    bool ds_latch;   // the DS area is full up to its threshold
+    uint32_t msr;    // chosen by CSR nbindex
+    bool user_reads; // CR4.PCE: user mode may read counters
+    // Of the instance of a machine: all its cores.
+    tl_netburst **cores;
+    uint32_t n_cores;
 } tl_netburst_thread;
 
 typedef enum tl_run_cause { TL_STOPPED, TL_RUNS_ENABLED, TL_RUNS_CASCADED } tl_run_cause;
@@ -54,6 +58,7 @@ struct tl_netburst {
     uint64_t *stored;
     uint64_t *counter, *cccr, *escr; // in `stored`
     uint64_t *pebs_enable;           // of thread 0's view
+    uint64_t *matrix;
     // Derived.
     bool is_stale;
     bool is_running;

@@ -178,7 +178,7 @@ static uint64_t draw(uint64_t n) {
 
 static uint64_t draw_cccr(void) {
     const uint64_t bits = draw(1 << 30) << 2 ^ draw(1 << 30);
-    return (bits & UINT64_C(0xcff8e000)) | (draw(4) != 0 ? 3 : draw(4)) << 16 | (uint64_t)(draw(3) != 0) << 12 |
+    return (bits & UINT64_C(0xcffce000)) | (draw(4) != 0 ? 3 : draw(4)) << 16 | (uint64_t)(draw(3) != 0) << 12 |
            (draw(2) == 0 ? bits & 0xfff & (1 << 11) : 0);
 }
 

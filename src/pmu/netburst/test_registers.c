@@ -127,12 +127,12 @@ static void test_rdpmc_reads_whole_counters_and_low_halves(void **state) {
     rig r = rig_of(model(2), 2);
     uint64_t value = 5;
     assert_int_equal(after(&r, 0x311, UINT64_C(0x123456789a)), UINT64_C(0x123456789a));
-    assert_int_equal(tl_netburst_rdpmc(r.n, 17, &value), TL_OK);
+    assert_int_equal(tl_netburst_rdpmc(r.n, 1, 17, &value), TL_OK);
     assert_int_equal(value, UINT64_C(0x123456789a));
-    assert_int_equal(tl_netburst_rdpmc(r.n, UINT32_C(0x80000011), &value), TL_OK);
+    assert_int_equal(tl_netburst_rdpmc(r.n, 1, UINT32_C(0x80000011), &value), TL_OK);
     assert_int_equal(value, 0x3456789a);
-    assert_int_equal(tl_netburst_rdpmc(r.n, 18, &value), TL_EINVAL);
-    assert_int_equal(tl_netburst_rdpmc(r.n, UINT32_C(0x80000012), &value), TL_EINVAL);
+    assert_int_equal(tl_netburst_rdpmc(r.n, 1, 18, &value), TL_EINVAL);
+    assert_int_equal(tl_netburst_rdpmc(r.n, 1, UINT32_C(0x80000012), &value), TL_EINVAL);
     assert_int_equal(value, 0x3456789a);
     done(&r);
 }

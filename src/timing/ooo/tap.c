@@ -15,7 +15,8 @@ struct core_tap {
     tl_flow flow; // in front of `inner`
     tl_flow *inner;
     tl_core *core;
-    tl_tap *tap;        // NULL: detached
+    tl_tap *tap; // NULL: detached
+    tl_clock_tap *clocks;
     uint64_t end;       // the cycle after the last one that was told, or that idles
     uint64_t idle_from; // idle cycles that are not told yet: idle_from .. end
     uint32_t idle_cause;
@@ -39,7 +40,20 @@ static void tell(const core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t 
                                     .n_cycles = n_cycles,
                                     .n_events = n_events,
                                     .events = t->events};
-    t->tap->record(t->tap, &record);
+    if (t->tap)
+        t->tap->record(t->tap, &record);
+}
+
+static void tell_clock(const core_tap *t, uint64_t cycle) {
+    const tl_core *core = t->core;
+    const tl_clock_record record = {.h = core->h,
+                                    .thread = core->thread,
+                                    .cycle = cycle,
+                                    .is_store_full = core->room_cell == CORE_STALL_STORES,
+                                    .n_events = t->n_events,
+                                    .events = t->events};
+    if (t->clocks)
+        t->clocks->clock(t->clocks, &record);
 }
 
 // Events stay: they are of the cycle under way.
@@ -74,7 +88,12 @@ static void tell_cycles(core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t
 static tl_uop_event *add(core_tap *t, tl_uop_step step, uint64_t seq) {
     const tl_flow_insn *insn = &t->core->insn[entry_of(t->core, seq)];
     tl_uop_event *event = &t->events[t->n_events++];
-    *event = (tl_uop_event){.step = (uint8_t)step, .seq = seq, .pc = insn->pc, .vaddr = insn->vaddr, .cls = (uint8_t)insn->pipe.cls};
+    *event = (tl_uop_event){.step = (uint8_t)step,
+                            .seq = seq,
+                            .pc = insn->pc,
+                            .vaddr = insn->vaddr,
+                            .cls = (uint8_t)insn->pipe.cls,
+                            .size_bytes = insn->pipe.size_bytes};
     return event;
 }
 
@@ -119,6 +138,7 @@ static void add_renamed(core_tap *t) {
 void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
     const uint64_t now = t->core->h->now;
     add_renamed(t);
+    tell_clock(t, now);
     idle_until(t, now, t->idle_cause);
     if (is_busy || t->n_events > 0)
         tell_cycles(t, now, 1, cause);
@@ -165,6 +185,8 @@ static void retire(tl_flow *flow, uint32_t entry) {
     event->n_uops = core->n_uops[entry];
     event->is_taken = core->insn[entry].is_taken;
     event->is_mispredicted = core->is_mispredicted[entry];
+    event->is_call = core->insn[entry].is_call;
+    event->is_return = core->insn[entry].is_return;
 }
 
 static uint32_t bits(tl_flow *flow, uint32_t entry) {
@@ -181,9 +203,14 @@ static bool alone(tl_flow *flow, tl_stop *ret_stop) {
                           .pc = core->alone_pc,
                           .bits = t->inner->bits(t->inner, entry_of(core, core->fetched)),
                           .cls = (uint8_t)core->alone_class};
+    if (t->clocks)
+        t->clocks->alone(t->clocks, core->h, core->thread, now);
     event.has_retired = t->inner->alone(t->inner, ret_stop);
+    if (!t->tap && !t->clocks) // it has detached them
+        return event.has_retired;
     idle_until(t, now, t->idle_cause);
     t->events[t->n_events++] = event;
+    tell_clock(t, now);
     tell_cycles(t, now, core->h->now - now, TL_S_HART_CYC_ISSUE);
     return event.has_retired;
 }
@@ -192,6 +219,8 @@ static bool alone(tl_flow *flow, tl_stop *ret_stop) {
 static void suspend(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask) {
     core_tap *t = tap_of(flow);
     idle_until(t, t->core->h->now, t->idle_cause);
+    if (t->clocks)
+        t->clocks->suspend(t->clocks, t->core->h, t->core->thread);
     t->inner->suspend(t->inner, first, n, ring_mask);
 }
 
@@ -204,6 +233,8 @@ static void note_all_back(core_tap *t) {
 static bool resume(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask) {
     core_tap *t = tap_of(flow);
     idle_until(t, t->core->h->now, TL_TAP_OUTSIDE);
+    if (t->clocks)
+        t->clocks->resume(t->clocks, t->core->h, t->core->thread);
     if (t->inner->resume(t->inner, first, n, ring_mask))
         return true;
     note_all_back(t);
@@ -237,35 +268,73 @@ static core_tap *tap_new(tl_core *core) {
     return t;
 }
 
-static void detach(tl_core *core) {
-    core_tap *t = core->tap;
-    if (!t)
-        return;
-    if (t->n_events > 0) // of a cycle that is not over
-        tell_cycles(t, core->h->now, 0, TL_S_HART_CYC_ISSUE);
-    tell_idle(t);
+static void drop(tl_core *core) {
     core->flow = core->isa_flow;
     core->tap = NULL;
+}
+
+static void detach(tl_core *core) {
+    core_tap *t = core->tap;
+    if (!t || !t->tap)
+        return;
+    if (t->n_events > 0 && !t->clocks) // of a cycle that is not over
+        tell_cycles(t, core->h->now, 0, TL_S_HART_CYC_ISSUE);
+    tell_idle(t);
+    t->tap = NULL;
+    if (!t->clocks)
+        drop(core);
+}
+
+// The tap in front of the flow, begun now if it was not there.
+static core_tap *begin(tl_core *core, tl_error *err) {
+    if (core->tap)
+        return core->tap;
+    if (!core->spare_tap)
+        core->spare_tap = tap_new(core);
+    core_tap *t = core->spare_tap;
+    if (!t) {
+        (void)tl_fail(err, TL_ENOMEM, "no memory for the cycle records of hart%u", core->h->id);
+        return NULL;
+    }
+    t->end = t->idle_from = core->h->now;
+    t->idle_cause = TL_TAP_OUTSIDE;
+    t->first = core->retired;
+    t->renamed = core->renamed;
+    t->n_events = 0;
+    memcpy(t->was_dispatched, core->was_dispatched, sizeof t->was_dispatched);
+    (void)vain_of(t);
+    core->flow = &t->flow;
+    core->tap = t;
+    return t;
 }
 
 tl_status tl_core_tap(tl_core *core, tl_tap *tap, tl_error *err) {
     detach(core);
     if (!tap)
         return TL_OK;
-    if (!core->spare_tap)
-        core->spare_tap = tap_new(core);
-    core_tap *t = core->spare_tap;
+    core_tap *t = begin(core, err);
     if (!t)
-        return tl_fail(err, TL_ENOMEM, "no memory for the cycle records of hart%u", core->h->id);
+        return TL_ENOMEM;
     t->tap = tap;
     t->end = t->idle_from = core->h->now;
     t->idle_cause = TL_TAP_OUTSIDE;
     t->first = core->fetched;
-    t->renamed = core->renamed;
-    t->n_events = 0;
-    memset(t->was_dispatched, 0, sizeof t->was_dispatched);
-    (void)vain_of(t);
-    core->flow = &t->flow;
-    core->tap = t;
+    return TL_OK;
+}
+
+tl_status tl_core_clock_tap(tl_core *core, tl_clock_tap *tap, tl_error *err) {
+    core_tap *t = core->tap;
+    if (tap) {
+        t = begin(core, err);
+        if (!t)
+            return TL_ENOMEM;
+        t->clocks = tap;
+        tap->resume(tap, core->h, core->thread);
+        return TL_OK;
+    }
+    if (t)
+        t->clocks = NULL;
+    if (t && !t->tap)
+        drop(core);
     return TL_OK;
 }

@@ -69,6 +69,11 @@ static tl_status tap(tl_hart *h, tl_tap *to, tl_error *err) {
     return tl_core_tap(engine->core, to, err);
 }
 
+static tl_status clock_tap(tl_hart *h, tl_clock_tap *to, tl_error *err) {
+    const ooo_engine *engine = h->engine_state;
+    return tl_core_clock_tap(engine->core, to, err);
+}
+
 // The bound holds for an instruction that executes alone.
 static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; }
 
@@ -85,5 +90,6 @@ const tl_engine_type tl_engine_ooo = {
     .hand_over = hand_over,
     .take_over = take_over,
     .tap = tap,
+    .clock_tap = clock_tap,
     .overshoot_cycles = overshoot_cycles,
 };

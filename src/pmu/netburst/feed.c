@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: MIT
+// See feed.h. A clock is a list of occurrences. Levels, such as a thread that runs, are added when
+// it is counted, and hold in the clocks after it in which no thread tells anything.
+#include "pmu/netburst/feed.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "isa/rv/arch.h"
+#include "model/flow.h"
+
+enum { MAX_OCCURRENCES = 1024, ROOM_OF_A_RECORD = 512, MAX_SEGMENTS = 8, MAX_SOURCES = 64, N_TAGS = 64, DRAINED_UOPS = 3 };
+
+// Tags of a uop: front end, replay, and the four of execution.
+enum { TAG_FRONT = 1 << 0, TAG_REPLAY = 1 << 1, TAG_EXEC_LSB = 2 };
+
+typedef struct source_row {
+    uint8_t event, bit, weight;
+    const char *text;
+} source_row;
+static const source_row rows[] = {
+#define SOURCE(event, bit, weight, text) {TL_NB_##event, bit, weight, text},
+#include "pmu/netburst/sources.def"
+#undef SOURCE
+};
+
+enum { MAX_CELLS = 16 };
+typedef struct source { // of a thread
+    tl_cell more[MAX_CELLS], less[MAX_CELLS];
+    uint32_t n_more, n_less;
+    uint64_t last;
+    bool is_watched;
+} source;
+
+typedef struct segment { // the thread has this owner in clocks before `until`
+    uint64_t until;
+    uint8_t owner;
+} segment;
+
+typedef struct feed_thread {
+    const tl_hart *h; // NULL: it has told nothing
+    uint8_t bit_usr, bit_os;
+    segment segments[MAX_SEGMENTS]; // in order of time; then `owner`
+    uint32_t n_segments;
+    uint8_t owner;        // 0: the thread is halted
+    uint8_t run_owner;    // of what it executes
+    uint64_t idle_cycles; // of the hart, when it last told
+    uint64_t suspended;   // clock up to which it ran, or is known not to have run; NEVER: it runs
+    bool is_store_full;
+    uint64_t clear_until; // a machine clear goes on until this clock
+    uint64_t alone;       // clock of the instruction that executes alone; NEVER: none does
+    source sources[MAX_SOURCES];
+    uint8_t tags[TL_MAX_IN_FLIGHT][2];
+    // Uops taken back that were not told as bogus yet, by their tags; instructions by their
+    // front-end tag.
+    uint32_t bogus_uops[N_TAGS], bogus_insns[2], n_bogus;
+} feed_thread;
+
+struct tl_netburst_feed {
+    tl_clock_tap tap; // first
+    tl_netburst *n;
+    const tl_pmu_host *host;
+    uint32_t first_hart;
+    bool is_attached, is_attaching;
+    uint32_t accessing; // thread of the access under way
+    uint64_t next;      // the first clock that was not counted
+    bool has_clock;     // a clock under way, with these occurrences
+    uint64_t clock;
+    uint32_t n_occurrences;
+    tl_netburst_occurrence occurrences[MAX_OCCURRENCES];
+    feed_thread threads[TL_NETBURST_THREADS];
+};
+#define NEVER UINT64_MAX
+
+static tl_netburst_feed *feed_of(tl_clock_tap *tap) { return (tl_netburst_feed *)(void *)tap; }
+
+// ---- Occurrences.
+
+static bool is_heard(const tl_netburst_feed *f, tl_netburst_event event) { return f->n->listeners[event] != 0; }
+
+static void add(tl_netburst_feed *f, tl_netburst_event event, uint8_t owner, uint64_t weight, uint32_t mask) {
+    if (weight == 0 || !is_heard(f, event))
+        return;
+    assert(f->n_occurrences < MAX_OCCURRENCES);
+    f->occurrences[f->n_occurrences++] = (tl_netburst_occurrence){
+        .event = (uint8_t)event, .owner = owner, .weight = (uint16_t)(weight < UINT16_MAX ? weight : UINT16_MAX), .mask = (uint16_t)mask};
+}
+
+// What a uop counts when it retires, or is reported as bogus.
+static void add_uop(tl_netburst_feed *f, uint8_t owner, uint32_t tags, bool is_bogus) {
+    add(f, TL_NB_UOPS_RETIRED, owner, 1, 1u << is_bogus);
+    if (tags & TAG_FRONT)
+        add(f, TL_NB_FRONT_END_EVENT, owner, 1, 1u << is_bogus);
+    if (tags & TAG_REPLAY)
+        add(f, TL_NB_REPLAY_EVENT, owner, 1, 1u << is_bogus);
+    if (tags >> TAG_EXEC_LSB)
+        add(f, TL_NB_EXECUTION_EVENT, owner, 1, tags >> TAG_EXEC_LSB << (is_bogus ? 4 : 0));
+}
+
+static void add_insn(tl_netburst_feed *f, uint8_t owner, bool is_tagged, bool is_bogus) {
+    add(f, TL_NB_INSTR_RETIRED, owner, 1, (is_tagged ? 2u : 1u) << (is_bogus ? 2 : 0));
+    add(f, TL_NB_INSTR_COMPLETED, owner, 1, 1u << is_bogus);
+}
+
+// ---- Clocks.
+
+static uint8_t owner_at(const feed_thread *t, uint64_t clock) {
+    for (uint32_t i = 0; i < t->n_segments; i++)
+        if (clock < t->segments[i].until)
+            return t->segments[i].owner;
+    return t->owner;
+}
+
+// The clock after `clock` in which the levels of a thread may differ.
+static uint64_t next_level(const feed_thread *t, uint64_t clock) {
+    uint64_t next = t->clear_until > clock ? t->clear_until : NEVER;
+    for (uint32_t i = 0; i < t->n_segments; i++)
+        if (t->segments[i].until > clock)
+            next = tl_lesser(next, t->segments[i].until);
+    return next;
+}
+
+static void forget_segments(feed_thread *t, uint64_t clock) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->n_segments; i++)
+        if (t->segments[i].until > clock)
+            t->segments[n++] = t->segments[i];
+    t->n_segments = n;
+}
+
+static void add_segment(feed_thread *t, uint64_t until, uint8_t owner) {
+    if (t->n_segments == MAX_SEGMENTS) // all of one length of time: the last one grows
+        t->n_segments -= 1;
+    t->segments[t->n_segments++] = (segment){until, owner};
+}
+
+// A few bogus uops leave in each clock, as through the retirement.
+static void drain(tl_netburst_feed *f, feed_thread *t) {
+    for (uint32_t room = DRAINED_UOPS, tags = 0; tags < N_TAGS && room > 0;) {
+        if (t->bogus_uops[tags] == 0) {
+            tags += 1;
+            continue;
+        }
+        t->bogus_uops[tags] -= 1;
+        t->n_bogus -= 1;
+        room -= 1;
+        add_uop(f, t->run_owner, tags, true);
+        if (t->bogus_insns[tags & TAG_FRONT] > 0) {
+            t->bogus_insns[tags & TAG_FRONT] -= 1;
+            add_insn(f, t->run_owner, tags & TAG_FRONT, true);
+        }
+    }
+}
+
+static void add_levels(tl_netburst_feed *f, uint32_t index, uint64_t clock, uint8_t *active) {
+    feed_thread *t = &f->threads[index];
+    const uint8_t owner = owner_at(t, clock);
+    *active |= owner;
+    if (owner != 0)
+        add(f, TL_NB_GLOBAL_POWER_EVENTS, owner, 1, 1);
+    if (t->is_store_full)
+        add(f, TL_NB_RESOURCE_STALL, owner, 1, 1 << 5);
+    if (clock < t->clear_until)
+        add(f, TL_NB_MACHINE_CLEAR, owner, 1, 1);
+    if (t->n_bogus > 0)
+        drain(f, t);
+}
+
+// Counts n_clocks equal clocks from `clock` on, with what happened in them.
+static void count(tl_netburst_feed *f, uint64_t clock, uint64_t n_clocks) {
+    tl_netburst_clock record = {.n_clocks = n_clocks, .occurrences = f->occurrences};
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        add_levels(f, i, clock, &record.active);
+    record.n_occurrences = f->n_occurrences;
+    tl_netburst_count(f->n, &record);
+    f->n_occurrences = 0;
+    f->next = clock + n_clocks;
+}
+
+static void count_until(tl_netburst_feed *f, uint64_t end) {
+    if (f->has_clock && f->clock < end) {
+        f->has_clock = false;
+        count(f, f->clock, 1);
+    }
+    while (f->next < end) {
+        uint64_t until = end;
+        for (uint32_t i = 0; i < f->n->n_threads; i++) {
+            until = tl_lesser(until, next_level(&f->threads[i], f->next));
+            if (f->threads[i].n_bogus > 0)
+                until = f->next + 1;
+        }
+        count(f, f->next, until - f->next);
+    }
+}
+
+// ---- Totals.
+
+static uint64_t total_of(const tl_netburst_feed *f, const source *s) {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < s->n_more; i++)
+        total += f->host->probe->tally[s->more[i]];
+    for (uint32_t i = 0; i < s->n_less; i++)
+        total -= f->host->probe->tally[s->less[i]];
+    return total;
+}
+
+static void add_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        source *s = &t->sources[i];
+        if (!s->is_watched)
+            continue;
+        const uint64_t total = total_of(f, s), grown = total - s->last;
+        if (grown > INT64_MAX) // what is subtracted came a clock before
+            continue;
+        s->last = total;
+        add(f, (tl_netburst_event)rows[i].event, owner, grown * rows[i].weight, 1u << rows[i].bit);
+        if (rows[i].event == TL_NB_MACHINE_CLEAR && grown > 0)
+            t->clear_until = f->clock + f->host->config->core.clear_cycles;
+    }
+}
+
+// ---- Tags.
+
+static bool tags_owner(const tl_netburst *n, tl_escr escr, uint8_t owner) {
+    return n->escr[escr] & owner && tl_netburst_has_power(n, escr);
+}
+
+static uint32_t front_tag(const tl_netburst *n, tl_class cls, uint8_t owner) {
+    const uint32_t kind = cls == TL_CLASS_LOAD || cls == TL_CLASS_FP_LOAD ? 2 : cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE ? 4 : 0;
+    if (kind == 0)
+        return 0;
+    for (tl_escr escr = TL_RAT_ESCR0; escr <= TL_RAT_ESCR1; escr++)
+        if (n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_detected_events[TL_NB_UOP_TYPE].code && (n->escr[escr] >> TL_ESCR_MASK_LSB & kind) &&
+            tags_owner(n, escr, owner))
+            return TAG_FRONT;
+    return 0;
+}
+
+// The event of FIRM for this uop, and its mask bit.
+static tl_netburst_event firm_event(const tl_uop_event *uop, uint32_t *ret_mask) {
+    *ret_mask = 1u << 15;
+    switch ((tl_class)uop->cls) {
+    case TL_CLASS_FP_ADD:
+    case TL_CLASS_FP_MUL:
+    case TL_CLASS_FP_FMA:
+    case TL_CLASS_FP_CONVERT:
+    case TL_CLASS_FP_COMPARE:
+    case TL_CLASS_FP_DIV:
+    case TL_CLASS_FP_SQRT: return uop->size_bytes == 8 ? TL_NB_SCALAR_DP_UOP : TL_NB_SCALAR_SP_UOP;
+    case TL_CLASS_FP_MOVE:
+    case TL_CLASS_FP_STORE:
+        *ret_mask = 1 << 3;
+        return uop->uop == 0 || uop->cls == TL_CLASS_FP_MOVE ? TL_NB_X87_SIMD_MOVES_UOP : TL_NB_NO_EVENT;
+    case TL_CLASS_FP_LOAD: *ret_mask = 1 << 4; return TL_NB_X87_SIMD_MOVES_UOP;
+    default: return TL_NB_NO_EVENT;
+    }
+}
+
+static uint32_t execution_tags(const tl_netburst *n, tl_netburst_event event, uint32_t mask, uint8_t owner) {
+    uint32_t tags = 0;
+    for (tl_escr escr = TL_FIRM_ESCR0; escr <= TL_FIRM_ESCR1; escr++)
+        if ((n->escr[escr] & TL_ESCR_TAG_ENABLE) && n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_detected_events[event].code &&
+            (n->escr[escr] >> TL_ESCR_MASK_LSB & mask) && tags_owner(n, escr, owner))
+            tags |= (uint32_t)(n->escr[escr] >> TL_ESCR_TAG_VALUE_LSB) & 15;
+    return tags << TAG_EXEC_LSB;
+}
+
+// Causes and kinds of MSR_PEBS_ENABLE and MSR_PEBS_MATRIX_VERT.
+enum { CAUSE_FIRST_LEVEL = 1 << 0, CAUSE_DTLB = 1 << 2, CAUSE_MOB = 1 << 9, CAUSE_SPLIT = 1 << 10, CAUSE_BRANCH = 3 << 15 };
+enum { KIND_LOAD = 1 << 0, KIND_STORE = 1 << 1, KIND_BRANCH = 1 << 4 };
+
+// Some ESCR of the pair has the event with this mask, for this owner: it lets the cause tag.
+static bool has_detector(const tl_netburst *n, tl_netburst_event event, uint32_t mask, uint8_t owner) {
+    const tl_detected *row = &tl_detected_events[event];
+    for (uint32_t k = 0; k < 2; k++) {
+        const tl_escr escr = (tl_escr)(row->pair + k);
+        if (n->escr[escr] >> TL_ESCR_EVENT_LSB == row->code && (n->escr[escr] >> TL_ESCR_MASK_LSB & mask) && tags_owner(n, escr, owner))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t replay_tag(const tl_netburst *n, uint32_t cause, uint32_t kind, uint8_t owner) {
+    const uint64_t enable = *n->pebs_enable;
+    if (!(enable & TL_PEBS_UOP_TAG) || !(enable & cause) || !(*n->matrix & kind))
+        return 0;
+    if (cause == CAUSE_MOB && !has_detector(n, TL_NB_MOB_LOAD_REPLAY, 1 << 4 | 1 << 5, owner))
+        return 0;
+    if (cause == CAUSE_SPLIT && !has_detector(n, kind == KIND_LOAD ? TL_NB_LOAD_PORT_REPLAY : TL_NB_STORE_PORT_REPLAY, 1 << 1, owner))
+        return 0;
+    return TAG_REPLAY;
+}
+
+static uint32_t cause_of(const tl_uop_event *uop) {
+    switch ((tl_uop_vain)uop->vain) {
+    case TL_UOP_NO_LINE: return CAUSE_FIRST_LEVEL;
+    case TL_UOP_NO_TRANSLATION: return CAUSE_DTLB;
+    case TL_UOP_NO_STORE: return CAUSE_MOB;
+    case TL_UOP_SPLIT: return CAUSE_SPLIT;
+    default: return 0;
+    }
+}
+
+static uint8_t *tags_of(feed_thread *t, uint64_t seq) { return t->tags[seq % TL_MAX_IN_FLIGHT]; }
+
+// ---- Uops.
+
+static bool is_control(tl_class cls) { return cls == TL_CLASS_BRANCH || cls == TL_CLASS_JAL || cls == TL_CLASS_JALR; }
+
+// Mask bits of retired_branch_type, and of retired_mispred_branch_type, whose CALL is indirect.
+enum { TYPE_UNCONDITIONAL = 1, TYPE_CONDITIONAL = 2, TYPE_CALL = 4, TYPE_RETURN = 8, TYPE_INDIRECT = 16 };
+static uint32_t branch_type(const tl_uop_event *uop, bool is_direct_call) {
+    if (uop->cls == TL_CLASS_BRANCH)
+        return TYPE_CONDITIONAL;
+    const bool is_indirect = uop->cls == TL_CLASS_JALR;
+    return (is_indirect ? TYPE_INDIRECT : TYPE_UNCONDITIONAL) | (uop->is_return ? TYPE_RETURN : 0u) |
+           (uop->is_call && (is_indirect || is_direct_call) ? TYPE_CALL : 0u);
+}
+
+static void branch_retires(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owner) {
+    const bool is_taken = uop->is_taken || uop->cls != TL_CLASS_BRANCH;
+    add(f, TL_NB_BRANCH_RETIRED, owner, 1, (uop->is_mispredicted ? 2u : 1u) << (is_taken ? 2 : 0));
+    add(f, TL_NB_RETIRED_BRANCH_TYPE, owner, 1, branch_type(uop, true));
+    if (!uop->is_mispredicted)
+        return;
+    add(f, TL_NB_MISPRED_BRANCH_RETIRED, owner, 1, 1);
+    add(f, TL_NB_RETIRED_MISPRED_BRANCH_TYPE, owner, 1, branch_type(uop, false));
+}
+
+static void retires(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
+    uint8_t *tags = tags_of(t, uop->seq);
+    if (is_control((tl_class)uop->cls)) {
+        branch_retires(f, uop, owner);
+        if (uop->is_mispredicted && !uop->is_return)
+            tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, owner);
+    }
+    for (uint32_t k = 0; k < uop->n_uops; k++)
+        add_uop(f, owner, tags[k], false);
+    add_insn(f, owner, tags[0] & TAG_FRONT, false);
+}
+
+static void taken_back(feed_thread *t, const tl_uop_event *uop) {
+    const uint8_t *tags = tags_of(t, uop->seq);
+    for (uint32_t k = 0; k < uop->n_uops; k++)
+        t->bogus_uops[tags[k]] += 1;
+    t->n_bogus += uop->n_uops;
+    if (uop->n_uops > 0)
+        t->bogus_insns[tags[0] & TAG_FRONT] += 1;
+}
+
+// The bytes of a store cross the border of a line.
+static bool is_split(const tl_netburst_feed *f, const tl_uop_event *uop) {
+    const uint64_t line_bytes = f->host->config->l1d.line_bytes;
+    return uop->vaddr % line_bytes + uop->size_bytes > line_bytes;
+}
+
+static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
+    uint8_t *tags = &tags_of(t, uop->seq)[uop->uop];
+    const bool is_load = uop->cls == TL_CLASS_LOAD || uop->cls == TL_CLASS_FP_LOAD;
+    uint32_t mask;
+    if (uop->vain != TL_UOP_EFFECTIVE) {
+        if (is_load)
+            *tags |= (uint8_t)replay_tag(f->n, cause_of(uop), KIND_LOAD, owner);
+        if (uop->vain == TL_UOP_NO_STORE)
+            add(f, TL_NB_MOB_LOAD_REPLAY, owner, 1, 1 << 4);
+        return;
+    }
+    const tl_netburst_event event = firm_event(uop, &mask);
+    if (event != TL_NB_NO_EVENT) {
+        add(f, event, owner, 1, mask);
+        *tags |= (uint8_t)execution_tags(f->n, event, mask, owner);
+    }
+    if ((uop->cls == TL_CLASS_STORE || uop->cls == TL_CLASS_FP_STORE) && uop->uop == 0 && is_split(f, uop)) {
+        add(f, TL_NB_STORE_PORT_REPLAY, owner, 1, 1 << 1);
+        add(f, TL_NB_MEMORY_COMPLETE, owner, 1, 1 << 1);
+        *tags |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, KIND_STORE, owner);
+    }
+}
+
+static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
+    switch ((tl_uop_step)uop->step) {
+    case TL_UOP_RENAME:
+        tags_of(t, uop->seq)[0] = (uint8_t)front_tag(f->n, (tl_class)uop->cls, owner);
+        tags_of(t, uop->seq)[1] = 0;
+        break;
+    case TL_UOP_DISPATCH: dispatches(f, t, uop, owner); break;
+    case TL_UOP_RETIRE: retires(f, t, uop, owner); break;
+    case TL_UOP_TAKE_BACK: taken_back(t, uop); break;
+    case TL_UOP_ALONE:
+        if (uop->has_retired) {
+            add_uop(f, owner, 0, false);
+            add_insn(f, owner, false, false);
+        }
+        break;
+    case TL_UOP_FETCH: break;
+    }
+}
+
+// ---- The tap.
+
+static uint8_t class_of(const feed_thread *t, tl_priv priv) { return priv == TL_PRIV_U ? t->bit_usr : t->bit_os; }
+
+// The state of a hart that has just told something, or that does not run.
+static void look_at(feed_thread *t, uint64_t clock) {
+    const tl_hart *h = t->h;
+    forget_segments(t, clock);
+    add_segment(t, h->now > clock ? h->now : clock + 1, t->run_owner);
+    t->run_owner = class_of(t, h->priv);
+    t->owner = tl_hart_has_work(h) ? t->run_owner : 0;
+}
+
+static void open_clock(tl_netburst_feed *f, uint64_t clock) {
+    if (clock < f->next)
+        clock = f->next; // a run that began in the past of the other thread
+    if (f->has_clock && clock <= f->clock) {
+        if (f->n_occurrences + ROOM_OF_A_RECORD <= MAX_OCCURRENCES)
+            return;
+        clock = f->clock + 1;
+    }
+    count_until(f, clock);
+    f->has_clock = true;
+    f->clock = clock;
+}
+
+static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
+    tl_netburst_feed *f = feed_of(tap);
+    feed_thread *t = &f->threads[record->thread];
+    t->alone = NEVER;
+    open_clock(f, record->cycle);
+    const uint8_t owner = t->run_owner;
+    if (owner_at(t, f->clock) == 0) // it runs in this clock
+        t->owner = owner;
+    t->is_store_full = record->is_store_full;
+    for (uint32_t i = 0; i < record->n_events; i++)
+        take_uop(f, t, &record->events[i], owner);
+    add_totals(f, t, owner);
+    look_at(t, record->cycle);
+}
+
+static void tell_alone(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, uint64_t cycle) {
+    tl_netburst_feed *f = feed_of(tap);
+    (void)h;
+    f->threads[thread].alone = cycle;
+}
+
+// A hart has not run since it was suspended: system software had it first, and then nothing.
+static void note_outside(const tl_netburst_feed *f, feed_thread *t) {
+    const tl_hart *h = t->h;
+    if (t->suspended != NEVER && h->now > t->suspended) {
+        const uint64_t idle = h->idle_cycles - t->idle_cycles;
+        forget_segments(t, f->next);
+        add_segment(t, h->now - tl_lesser(idle, h->now - t->suspended), t->bit_os);
+        add_segment(t, h->now, 0);
+        t->suspended = h->now;
+    }
+    t->idle_cycles = h->idle_cycles;
+    t->owner = tl_hart_has_work(h) ? class_of(t, h->priv) : 0;
+}
+
+static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
+    tl_netburst_feed *f = feed_of(tap);
+    feed_thread *t = &f->threads[thread];
+    t->h = h;
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        if (f->threads[i].h && f->threads[i].suspended != NEVER)
+            note_outside(f, &f->threads[i]);
+    t->run_owner = t->owner = class_of(t, h->priv);
+    t->suspended = NEVER;
+}
+
+static void tell_suspend(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
+    feed_thread *t = &feed_of(tap)->threads[thread];
+    t->suspended = h->now;
+    t->idle_cycles = h->idle_cycles;
+    add_segment(t, h->now, t->owner);
+}
+
+// ---- For the PMU.
+
+static void begin_sources(tl_netburst_feed *f, bool is_new) {
+    bool is_wanted[TL_NB_N_EVENTS] = {false};
+    for (uint32_t e = 1; e < TL_NB_N_EVENTS; e++)
+        for (uint32_t k = 0; k < 2; k++)
+            is_wanted[e] |= f->n->escr[tl_detected_events[e].pair + k] >> TL_ESCR_EVENT_LSB == tl_detected_events[e].code;
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++) {
+            source *s = &f->threads[i].sources[k];
+            if (is_wanted[rows[k].event] && (is_new || !s->is_watched))
+                s->last = total_of(f, s);
+            s->is_watched = is_wanted[rows[k].event];
+        }
+}
+
+static void attach(tl_netburst_feed *f) {
+    f->is_attached = f->is_attaching = true;
+    f->next = f->host->now(f->host->ctx, f->first_hart + f->accessing);
+    f->has_clock = false;
+    f->n_occurrences = 0;
+    for (uint32_t i = 0; i < f->n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        t->n_segments = 0;
+        t->owner = 0;
+        t->alone = NEVER;
+        t->is_store_full = false;
+        t->clear_until = 0;
+        if (f->host->clock_tap(f->host->ctx, f->first_hart + i, &f->tap, NULL) != TL_OK)
+            f->is_attached = false; // the host has no memory: nothing is counted
+    }
+    f->is_attaching = false;
+}
+
+static void detach(tl_netburst_feed *f) {
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        (void)!f->host->clock_tap(f->host->ctx, f->first_hart + i, NULL, NULL);
+    f->is_attached = false;
+}
+
+void tl_netburst_feed_configured(tl_netburst_feed *f) {
+    const bool runs = tl_netburst_is_running(f->n), is_new = runs && !f->is_attached;
+    if (is_new)
+        attach(f);
+    else if (!runs && f->is_attached)
+        detach(f);
+    if (runs)
+        begin_sources(f, is_new);
+}
+
+void tl_netburst_feed_catch_up(tl_netburst_feed *f, uint32_t thread) {
+    f->accessing = thread;
+    if (!f->is_attached)
+        return;
+    const uint64_t alone = f->threads[thread].alone;
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        if (f->threads[i].h && f->threads[i].suspended != NEVER)
+            note_outside(f, &f->threads[i]);
+    count_until(f, alone != NEVER ? alone : f->host->now(f->host->ctx, f->first_hart + thread));
+}
+
+void tl_netburst_feed_reset(tl_netburst_feed *f) {
+    if (f->is_attached)
+        detach(f);
+    for (uint32_t i = 0; i < TL_NETBURST_THREADS; i++) {
+        feed_thread *t = &f->threads[i];
+        t->n_bogus = t->bogus_insns[0] = t->bogus_insns[1] = 0;
+        for (uint32_t k = 0; k < N_TAGS; k++)
+            t->bogus_uops[k] = 0;
+    }
+}
+
+// Signals of unit core are those of the hart itself: "hart1.core.redo".
+static tl_status resolve_one(const char *name, const tl_probe *probe, uint32_t hart, tl_arena *arena, tl_sources *ret_sources,
+                             tl_error *err) {
+    if (strncmp(name, "core.", 5) != 0)
+        return tl_sources_resolve(name, probe, hart, arena, ret_sources, err);
+    const char *path = tl_arena_printf(arena, "hart%u.%s", hart, name);
+    ret_sources->cells = tl_arena_alloc(arena, sizeof(tl_cell));
+    ret_sources->n_cells = 1;
+    if (!path || !ret_sources->cells)
+        return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
+    return tl_probe_resolve(probe, path, ret_sources->cells);
+}
+
+// "a + b - c".
+static tl_status resolve(const char *text, const tl_probe *probe, uint32_t hart, tl_arena *arena, source *ret_source, tl_error *err) {
+    char *words = tl_arena_strdup(arena, text), *rest = NULL;
+    bool is_less = false;
+    if (!words)
+        return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
+    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        tl_sources found = {0};
+        if (!strcmp(word, "+") || !strcmp(word, "-")) {
+            is_less = *word == '-';
+            continue;
+        }
+        const tl_status status = resolve_one(word, probe, hart, arena, &found, err);
+        if (status != TL_OK)
+            return status;
+        for (uint32_t i = 0; i < found.n_cells; i++) {
+            uint32_t *n = is_less ? &ret_source->n_less : &ret_source->n_more;
+            assert(*n < MAX_CELLS);
+            (is_less ? ret_source->less : ret_source->more)[(*n)++] = found.cells[i];
+        }
+    }
+    return TL_OK;
+}
+
+tl_status tl_netburst_feed_new(tl_netburst *n, const tl_pmu_host *host, uint32_t first_hart, tl_arena *arena, tl_netburst_feed **ret_feed,
+                               tl_error *err) {
+    static_assert(TL_COUNT_OF(rows) <= MAX_SOURCES, "room for all sources");
+    tl_netburst_feed *f = tl_arena_alloc(arena, sizeof *f);
+    if (!f)
+        return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
+    f->tap = (tl_clock_tap){.clock = tell_clock, .alone = tell_alone, .resume = tell_resume, .suspend = tell_suspend};
+    f->n = n;
+    f->host = host;
+    f->first_hart = first_hart;
+    for (uint32_t i = 0; i < n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        t->bit_usr = i == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR;
+        t->bit_os = i == 0 ? TL_ESCR_T0_OS : TL_ESCR_T1_OS;
+        t->alone = NEVER;
+        for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++) {
+            const tl_status status = resolve(rows[k].text, host->probe, first_hart + i, arena, &t->sources[k], err);
+            if (status != TL_OK)
+                return status;
+        }
+    }
+    *ret_feed = f;
+    return TL_OK;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// From what a detailed core tells (model/tap.h) to the clocks that tl_netburst counts. Both threads
+// of a core tell their part of a clock; the clock is counted when one of them tells a later one.
+// Uops carry their tags here, by the number of their instruction.
+#ifndef TL_PMU_NETBURST_FEED_H
+#define TL_PMU_NETBURST_FEED_H
+
+#include "model/tap.h"
+#include "pmu/netburst/state.h"
+
+typedef struct tl_netburst_feed tl_netburst_feed;
+
+// Of the core whose first hart is `first_hart`. TL_EINVAL: the machine has no detailed core.
+TL_MUST_CHECK tl_status tl_netburst_feed_new(tl_netburst *n, const tl_pmu_host *host, uint32_t first_hart, tl_arena *arena,
+                                             tl_netburst_feed **ret_feed, tl_error *err);
+void tl_netburst_feed_reset(tl_netburst_feed *feed);
+// Counts the clocks before the one that the thread is in.
+void tl_netburst_feed_catch_up(tl_netburst_feed *feed, uint32_t thread);
+// Attaches itself to the core while counters run.
+void tl_netburst_feed_configured(tl_netburst_feed *feed);
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// The design's row: a tl_netburst for each core of a machine, its CSRs in each hart, its interrupt.
+#include "pmu/netburst/netburst.h"
+
+#include "base/bits.h"
+#include "isa/rv/arch.h"
+#include "pmu/netburst/feed.h"
+
+// CSRs of a hart, in the custom ranges of the privileged manual. Supervisor mode reaches any MSR
+// through nbindex and nbdata. RDPMC is one register for each counter.
+enum { CSR_INDEX = 0x5c0, CSR_DATA = 0x5c1, CSR_LVT = 0x5c2, CSR_CR4 = 0x5c3, CSR_PMC = 0xcc0, CSR_PMC_LOW = 0xce8 };
+enum { CR4_PCE = 1 << 8 };
+
+static const tl_reg csrs[] = {
+    {.name = "nbindex", .addr = CSR_INDEX, .width_bits = 64},
+    {.name = "nbdata", .addr = CSR_DATA, .width_bits = 64},
+    {.name = "nblvt", .addr = CSR_LVT, .width_bits = 64},
+    {.name = "nbcr4", .addr = CSR_CR4, .width_bits = 64},
+    {.name = "pmc#", .addr = CSR_PMC, .count = TL_NETBURST_COUNTERS, .width_bits = 64},
+    {.name = "pmcl#", .addr = CSR_PMC_LOW, .count = TL_NETBURST_COUNTERS, .width_bits = 64},
+};
+
+typedef struct machine_core {
+    tl_netburst n;
+    tl_netburst_feed *feed; // NULL: a host that is no machine
+    const tl_pmu_host *host;
+    uint32_t first_hart;
+    uint64_t due[TL_NETBURST_THREADS]; // clock of an interrupt that is on its way; NEVER: none is
+} machine_core;
+#define NEVER UINT64_MAX
+
+static tl_netburst_thread *thread_of(void *ctx) { return ctx; }
+static machine_core *core_of(tl_netburst *n) { return (machine_core *)(void *)n; }
+
+tl_netburst *tl_netburst_of(const tl_pmu *pmu, uint32_t *ret_thread) {
+    const tl_netburst_thread *thread = (const tl_netburst_thread *)pmu;
+    if (!pmu)
+        return NULL;
+    *ret_thread = thread->index;
+    return thread->core;
+}
+
+// ---- What surrounds the PMU of a core.
+
+static void interrupt(void *ctx, uint32_t thread, bool is_nmi) {
+    machine_core *c = ctx;
+    const uint32_t hart = c->first_hart + thread;
+    (void)is_nmi; // harts have no interrupt that software cannot mask
+    c->due[thread] = c->host->now ? c->host->now(c->host->ctx, hart) + c->n.settings.pmi_latency : 0;
+    c->host->changed(c->host->ctx, hart);
+}
+
+static void catch_up(void *ctx, uint32_t thread) {
+    machine_core *c = ctx;
+    if (c->feed)
+        tl_netburst_feed_catch_up(c->feed, thread);
+}
+
+static void configured(void *ctx) {
+    machine_core *c = ctx;
+    if (c->feed)
+        tl_netburst_feed_configured(c->feed);
+}
+
+// ---- The port.
+
+static bool find(const void *ctx, uint32_t csr, tl_reg_at *ret_at) {
+    (void)ctx;
+    for (uint32_t i = 0; i < TL_COUNT_OF(csrs); i++)
+        if (csr >= csrs[i].addr && csr - csrs[i].addr < tl_reg_count(&csrs[i])) {
+            *ret_at = (tl_reg_at){.reg = &csrs[i], .index = csr - csrs[i].addr};
+            return true;
+        }
+    return false;
+}
+
+static uint64_t written(tl_netburst_thread *t, tl_reg_use use, uint64_t operand) {
+    uint64_t old = 0;
+    if (use != TL_REG_WRITE)
+        (void)!tl_netburst_rdmsr(t->core, t->index, t->msr, &old);
+    return use == TL_REG_SET ? old | operand : use == TL_REG_CLEAR ? old & ~operand : operand;
+}
+
+static bool permits(void *ctx, const tl_hart *h, const tl_reg_at *at, tl_reg_use use, uint64_t operand) {
+    tl_netburst_thread *t = thread_of(ctx);
+    uint64_t value;
+    switch (at->reg->addr) {
+    case CSR_DATA:
+        if (use == TL_REG_READ)
+            return tl_netburst_rdmsr(t->core, t->index, t->msr, &value) == TL_OK;
+        return tl_netburst_may_write(t->core, t->index, t->msr, written(t, use, operand));
+    case CSR_PMC:
+    case CSR_PMC_LOW:
+        return use == TL_REG_READ && (h->priv != TL_PRIV_U || t->user_reads || t->pmu.host->user_counters(t->pmu.host->ctx, h->id) != 0);
+    default: return true;
+    }
+}
+
+static uint64_t read(void *ctx, tl_hart *h, const tl_reg_at *at) {
+    tl_netburst_thread *t = thread_of(ctx);
+    uint64_t value = 0;
+    (void)h;
+    switch (at->reg->addr) {
+    case CSR_INDEX: return t->msr;
+    case CSR_DATA: (void)!tl_netburst_rdmsr(t->core, t->index, t->msr, &value); return value;
+    case CSR_LVT: return tl_netburst_lvt(t->core, t->index);
+    case CSR_CR4: return t->user_reads ? CR4_PCE : 0;
+    default:
+        (void)!tl_netburst_rdpmc(t->core, t->index, at->index | (at->reg->addr == CSR_PMC_LOW ? UINT32_C(1) << 31 : 0), &value);
+        return value;
+    }
+}
+
+static void write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) {
+    tl_netburst_thread *t = thread_of(ctx);
+    (void)h;
+    switch (at->reg->addr) {
+    case CSR_INDEX: t->msr = (uint32_t)value; break;
+    case CSR_DATA: (void)!tl_netburst_wrmsr(t->core, t->index, t->msr, value); break;
+    case CSR_LVT: tl_netburst_set_lvt(t->core, t->index, (uint32_t)value); break;
+    default: t->user_reads = value & CR4_PCE; break;
+    }
+}
+
+static void retired(void *ctx, tl_hart *h) { (void)ctx, (void)h; }
+
+static uint64_t deadline(void *ctx, tl_hart *h) {
+    const tl_netburst_thread *t = thread_of(ctx);
+    const uint64_t due = core_of(t->core)->due[t->index];
+    return due == NEVER ? NEVER : due > h->now ? due - h->now : 1;
+}
+
+static void poll(void *ctx, tl_hart *h) {
+    const tl_netburst_thread *t = thread_of(ctx);
+    machine_core *c = core_of(t->core);
+    if (c->due[t->index] > h->now)
+        return;
+    c->due[t->index] = NEVER;
+    c->host->set_irq(c->host->ctx, h->id, TL_IRQ_LCOFI, true);
+}
+
+// ---- The design's row.
+
+static void init_thread(tl_netburst_thread *t, tl_netburst *n, uint32_t index) {
+    t->core = n;
+    t->index = index;
+    t->pmu.port = (tl_pmu_port){
+        .ctx = t, .find = find, .permits = permits, .read = read, .write = write, .retired = retired, .deadline = deadline, .poll = poll};
+    n->threads[index] = t;
+}
+
+// The threads of a core: `first` if it is there, else new ones.
+static tl_status add_core(tl_pmu *pmu, uint32_t first_hart, uint32_t n_threads, tl_netburst_thread *first, tl_arena *arena, tl_error *err) {
+    const bool is_machine = pmu->host->clock_tap && pmu->host->n_harts > 0;
+    machine_core *c = tl_arena_alloc(arena, sizeof *c);
+    uint64_t *stored = first ? first->pmu.file.stored : tl_arena_alloc(arena, tl_regmap_n_cells(&tl_netburst_regmap) * sizeof *stored);
+    if (!c || !stored)
+        return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
+    const tl_netburst_host host = {.ctx = c, .interrupt = interrupt, .catch_up = catch_up, .configured = configured};
+    c->host = pmu->host;
+    c->first_hart = first_hart;
+    for (uint32_t i = 0; i < n_threads; i++) {
+        tl_netburst_thread *t = i == 0 && first ? first : tl_arena_alloc(arena, sizeof *t);
+        if (!t)
+            return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
+        if (t != first) {
+            t->pmu = *pmu;
+            t->pmu.file.stored = stored;
+            t->pmu.hart = first_hart + i;
+        }
+        init_thread(t, &c->n, i);
+        c->due[i] = NEVER;
+    }
+    tl_netburst_init(&c->n, pmu->settings, n_threads, &host, stored);
+    tl_netburst_thread *owner = (tl_netburst_thread *)pmu;
+    owner->cores[first_hart / n_threads] = &c->n;
+    return is_machine ? tl_netburst_feed_new(&c->n, pmu->host, first_hart, arena, &c->feed, err) : TL_OK;
+}
+
+static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
+    const tl_config *config = pmu->host->config;
+    const bool is_machine = config && pmu->host->n_harts > 0;
+    if (is_machine && config->core.kind != TL_CORE_OUT_OF_ORDER)
+        return tl_fail(err, TL_EINVAL, "pentium4 = on: machine %s has no detailed core; choose machine netburst or ooo", config->name);
+    const uint32_t n_harts = is_machine ? pmu->host->n_harts : 1, n_threads = is_machine && config->core.threads > 1 ? 2 : 1;
+    tl_netburst_thread *first = (tl_netburst_thread *)pmu;
+    first->n_cores = n_harts / n_threads;
+    first->cores = tl_arena_alloc(arena, first->n_cores * sizeof(tl_netburst *));
+    if (!first->cores)
+        return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
+    tl_status status = TL_OK;
+    for (uint32_t i = 0; i < first->n_cores && status == TL_OK; i++)
+        status = add_core(pmu, i * n_threads, n_threads, i == 0 ? first : NULL, arena, err);
+    return status;
+}
+
+static void reset(tl_pmu *pmu) {
+    const tl_netburst_thread *first = (const tl_netburst_thread *)pmu;
+    for (uint32_t i = 0; i < first->n_cores; i++) {
+        machine_core *c = core_of(first->cores[i]);
+        if (c->feed)
+            tl_netburst_feed_reset(c->feed);
+        tl_netburst_reset(&c->n);
+        c->due[0] = c->due[1] = NEVER;
+    }
+}
+
+static tl_pmu *of_hart(tl_pmu *pmu, uint32_t hart) {
+    const tl_netburst_thread *first = (const tl_netburst_thread *)pmu;
+    const uint32_t n_threads = first->core->n_threads;
+    return &first->cores[hart / n_threads]->threads[hart % n_threads]->pmu;
+}
+
+static uint64_t irqs(const tl_pmu *pmu) { return (void)pmu, UINT64_C(1) << TL_IRQ_LCOFI; }
+
+static const tl_pmu_preset *choose(const void *settings) {
+    return ((const tl_netburst_settings *)settings)->is_present ? tl_netburst_presets[0] : NULL;
+}
+
+const tl_pmu_type tl_pmu_netburst = {
+    .name = "netburst",
+    .title = "Performance monitoring of the Pentium 4",
+    .cite = "B. Sprunt: Pentium 4 performance-monitoring features, IEEE Micro 22(4), 2002; Intel SDM vol. 3",
+    .regmap = &tl_netburst_regmap,
+    .presets = tl_netburst_presets,
+    .scope = TL_PMU_OF_MACHINE,
+    .isas = 1 << TL_ISA_RISCV64,
+    .state_size = sizeof(tl_netburst_thread),
+    .keys = tl_netburst_keys,
+    .default_settings = &tl_netburst_default_settings,
+    .settings_size = sizeof(tl_netburst_settings),
+    .choose = choose,
+    .attach = attach,
+    .reset = reset,
+    .of_hart = of_hart,
+    .irqs = irqs,
+};
