@@ -26,7 +26,8 @@ static const struct {
 #undef ESCR
 };
 
-typedef struct item { // what a request needs: its own detector and counter, or the detector upstream
+// what a request needs: its own detector and counter, or the detector upstream
+typedef struct item {
     uint8_t pair, escrs;
     uint64_t value;    // of the ESCR
     uint32_t counters; // that are allowed; 0: it counts nothing
@@ -41,8 +42,10 @@ typedef struct search {
     item items[MAX_ITEMS];
     uint8_t escr[MAX_ITEMS], counter[MAX_ITEMS]; // FREE: none
     uint64_t value[TL_N_ESCRS];                  // 0: unused
-    uint32_t used;                               // counters
-    uint8_t helper[TL_N_BLOCKS];                 // counter that runs for the power of detectors that tag
+    // counters
+    uint32_t used;
+    // counter that runs for the power of detectors that tag
+    uint8_t helper[TL_N_BLOCKS];
 } search;
 
 // ---- What requests need.
