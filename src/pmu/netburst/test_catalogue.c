@@ -396,7 +396,7 @@ static void test_any_text_is_read_or_refused(void **state) {
                                          "0x"};
     uint64_t seed = 7;
     uint32_t n_read = 0;
-    for (uint32_t round = 0; round < 200000; round++) {
+    for (uint32_t round = 0; round < 20000; round++) {
         char text[400] = "";
         const uint32_t n = 1 + round % 11;
         for (uint32_t i = 0; i < n; i++) {
@@ -415,7 +415,7 @@ static void test_any_text_is_read_or_refused(void **state) {
             assert_true(err.text[0] != 0);
         }
     }
-    assert_true(n_read > 100);
+    assert_true(n_read > 20);
 }
 
 static const struct CMUnitTest tests[] = {
