@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What writes each format; formats.c lists these. Text that a stream refused is found by
-// tl_export_profile.
+// Writers, one for each format; formats.c lists these. tl_export_profile finds text that the stream
+// refused.
 #ifndef TL_EXPORT_FORMATS_H
 #define TL_EXPORT_FORMATS_H
 

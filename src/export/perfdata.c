@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// perf.data, version 2: the records of linux/perf_event.h in the file of perf's
-// perf.data-file-format.txt. An exact count is one sample, whose period is the count. Addresses are
+// perf.data, version 2: the records of Linux's perf_event.h in the file that perf's
+// documentation describes. An exact count is one sample, whose period is the count. Addresses are
 // those of the run. perf finds symbols by build-id or path; both are in the file.
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -90,7 +90,7 @@ static void end_record(perfdata *f, size_t at) {
     f->data.text[at + 7] = (char)(uint8_t)(n >> 8);
 }
 
-// What sample_id_all puts behind a record.
+// The identity behind a record, which sample_id_all asks for.
 static void put_sample_id(perfdata *f, const tl_profile_thread *thread) {
     put(&f->data, (uint32_t)f->profile->processes[thread->process].pid, 4);
     put(&f->data, (uint32_t)thread->tid, 4);
@@ -172,7 +172,8 @@ static uint64_t run_address(const tl_profile *p, uint32_t process, uint32_t obje
 
 static uint64_t address_of(const perfdata *f, uint32_t process, const tl_export_frame *frame, bool is_caller) {
     const tl_profile *p = f->profile;
-    const uint64_t behind = is_caller && frame->insn != TL_PROFILE_NONE ? p->insns[frame->insn].n_bytes : 0; // perf asks for returns
+    // A caller's address is that of the return.
+    const uint64_t behind = is_caller && frame->insn != TL_PROFILE_NONE ? p->insns[frame->insn].n_bytes : 0;
     if (frame->object == TL_PROFILE_NONE)
         return frame->address + behind;
     return run_address(p, process, frame->object, frame->address) + behind;

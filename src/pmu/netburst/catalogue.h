@@ -45,7 +45,8 @@ typedef struct tl_netburst_metric {
     uint8_t event;
     uint16_t mask;
     uint32_t pebs_enable, matrix_vert; // of replay_event, with TL_PEBS_UOP_TAG
-    uint8_t upstream;                  // event of an ESCR that tags or is asked for; TL_NB_NO_EVENT: none
+    // Event of an ESCR that tags or is asked for; TL_NB_NO_EVENT: none.
+    uint8_t upstream;
     uint16_t upstream_mask;
     const char *meaning;
 } tl_netburst_metric;

@@ -168,8 +168,8 @@ static const tl_field lock_status_fields[] = {
     CONSTANT("SLI", 0, 1, 1, "There is a software lock."), CONSTANT("SLK", 1, 1, 1, "Software lock is closed; writes to the window are ignored."), CONSTANT("0", 2, 30, 0, "Reserved."),
 };
 static const tl_field authentication_fields[] = {
-    CONSTANT("NSID", 0, 2, 0, "Invasive debug is no matter of this block."), BITS("NSNID", 2, 2, TL_RO, "3: debuggers may watch Non-secure state; 2: they may not."),
-    CONSTANT("SID", 4, 2, 0, "Invasive debug is no matter of this block."), BITS("SNID", 6, 2, TL_RO, "3: debuggers may watch Secure state; 2: they may not."), CONSTANT("0", 8, 24, 0, "Reserved."),
+    CONSTANT("NSID", 0, 2, 0, "Invasive debug is no matter of this block."), BITS("NSNID", 2, 2, TL_RO, "Value 3: debuggers may watch Non-secure state; 2: they may not."),
+    CONSTANT("SID", 4, 2, 0, "Invasive debug is no matter of this block."), BITS("SNID", 6, 2, TL_RO, "Value 3: debuggers may watch Secure state; 2: they may not."), CONSTANT("0", 8, 24, 0, "Reserved."),
 };
 static const tl_field architecture_fields[] = {
     CONSTANT("ARCHID", 0, 16, 0x2a16, "Architecture PMUv3."), CONSTANT("REVISION", 16, 4, 0, "First revision."), CONSTANT("PRESENT", 20, 1, 1, "This register is there."), CONSTANT("ARCHITECT", 21, 11, 0x23b, "Designed by Arm."),
