@@ -99,11 +99,9 @@ static void take_bytes(const tl_vm *vm, uint64_t pc, tl_code_row *row) {
     }
 }
 
-static void resolve(tl_vm *vm, uint32_t number, uint64_t pc) {
+static void resolve(tl_vm *vm, uint32_t number, uint32_t space, uint64_t pc) {
     tl_code_map *map = vm->os->options.code_map;
     const tl_vma *area = tl_vm_find(vm, pc);
-    uint32_t n_rows;
-    const uint64_t space = tl_attribution_rows(map->attribution, &n_rows)[number].space;
     const uint32_t process = map->threads[map->spaces[space].thread].process;
     if (!area || process == TL_CODE_NONE)
         return;
@@ -144,7 +142,7 @@ void tl_code_leaves(tl_vm *vm, uint64_t start, uint64_t end) {
             if (rows[i].pc >= start && rows[i].pc < end) {
                 is_gone = true;
                 if (map->rows[i].object == TL_CODE_NONE)
-                    resolve(vm, i, rows[i].pc);
+                    resolve(vm, i, s, rows[i].pc);
             }
     }
     if (!is_gone)
