@@ -267,6 +267,8 @@ const cli_option cli_option_rows[] = {
     {N | X, OPT_COLUMNS, 'e', "event", "LIST", WHAT,
      "Columns: events, metrics or formulas of the profile, separated by commas. Default: those of tally record.", "@events @metrics"},
     {N, OPT_ORDER, 0, "order", "COLUMN", WHAT, "The column that sorts rows, the largest first. Default: the first one.", NULL},
+    {N, OPT_CHILDREN, 0, "children", NULL, WHAT,
+     "Counts of a function have those of all that it called; column self has its own. Needs a profile of tally record -g.", NULL},
     {N | D, OPT_PERCENT_LIMIT, 0, "percent-limit", "PERCENT", WHAT, "Leave out rows with a smaller share.", NULL},
     {E, OPT_COLUMNS, 'e', "event", "LIST", WHAT,
      "Events to export, separated by commas, or globs; they must add up over instructions. Default: the recorded ones. Format folded writes the first.",

@@ -53,6 +53,9 @@ typedef struct tl_profile_report_options {
     tl_profile_format format;
     bool has_color;
     uint32_t width; // of lines of text; 0: as wide as they are
+    // Counts of a row have those of all that it called; a column "self" has its own ones of the
+    // first column. Keys are dso, symbol, thread, process. Needs a profile with a call graph.
+    bool with_children;
 } tl_profile_report_options;
 
 // A table of counts. TL_EINVAL, TL_ENOENT: a

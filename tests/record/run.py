@@ -346,6 +346,38 @@ def contexts_sum_up_to_the_totals():
 
 
 @test
+def a_report_has_counts_with_callees():
+    path, _, _ = record("calls.profile", "-g", "-e", "instructions,l1d.load", "--", compiled_calls(CROSS))
+    contexts = rows(path, "SELECT context.id, parent, function.name FROM context JOIN function ON function.id = function ORDER BY context.id")
+    own = dict(rows(path, "SELECT context, n FROM context_count JOIN event e ON e.id = event WHERE e.name = 'hart.instret'"))
+    total, own_of, parent_of, name_of = collections.Counter(), collections.Counter(), {}, {}
+    for number, parent, name in contexts:
+        parent_of[number], name_of[number] = parent, name
+    for number, _, name in contexts:
+        own_of[name] += own.get(number, 0)
+        path_of, at = set(), number
+        while at is not None:
+            path_of.add(name_of[at])
+            at = parent_of[at]
+        for caller in path_of:
+            total[caller] += own.get(number, 0)
+    found = {row["symbol"]: row for row in table(path, "--children", "-s", "symbol", "-e", "instructions")}
+    for name in OURS | {"_start"}:
+        equal((int(found[name]["instructions"]), int(found[name]["self"])), (total[name], own_of[name]), name)
+    # One row of a recursive function is no more than the whole.
+    equal(int(found["fib"]["instructions"]), int(found["fib"]["self"]), "fib calls nobody else")
+    equal(int(found["_start"]["instructions"]), rows(path, "SELECT total FROM event WHERE name = 'hart.instret'")[0][0])
+    status, stdout, _ = tally("report", "-j", "--children", "-s", "symbol", path)
+    row = next(r for r in map(json.loads, stdout.splitlines()) if r.get("symbol") == "main")
+    equal((status, row["counts"]["instructions"], row["self"]["instructions"]), (0, total["main"], own_of["main"]))
+    contains(tally("report", "--children", path)[1], "#  share ", " self ")
+    fails(["report", "--children", "-e", "branch-misses", path], 2, "was not counted by call")
+    fails(["report", "--children", "-s", "insn", path], 2, "calls are of functions")
+    plain, _, _ = record("plain.profile", "--", assembled())
+    fails(["report", "--children", plain], 2, "no call graph", "tally record -g")
+
+
+@test
 def a_call_graph_is_refused_where_there_is_none():
     fails(["record", "-g", "--pipeline", "-o", file("x"), "--", assembled()], 2, "-e, -g and --with-sources are of a profile")
     fails(["record", "-g", "-m", "ooo", "-o", file("x"), "--", assembled()], 2, "out-of-order core")
