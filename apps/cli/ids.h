@@ -92,6 +92,8 @@ enum cli_option_id {
     OPT_TRACE_FORMAT,
     OPT_TRACE_LIMIT,
     OPT_WITH_SOURCES,
+    OPT_CALL_GRAPH,
+    OPT_CHILDREN,
     OPT_SORT,
     OPT_ORDER,
     OPT_PERCENT_LIMIT,

@@ -272,8 +272,8 @@ static bool finish_record(cli_parser *p, int argc, char *const *argv, int first)
         return cli_fail(p, "no program to run; write tally record -- PROGRAM ARGUMENTS");
     if (o->run.kind == TL_RUN_BARE && first + 1 < argc)
         return cli_fail(p, "%s: a bare-metal program has no arguments", argv[first + 1]);
-    if (o->records_uops && (o->events.n > 0 || o->with_sources))
-        return cli_fail(p, "-e and --with-sources are of a profile; leave them out, or --pipeline");
+    if (o->records_uops && (o->events.n > 0 || o->with_sources || o->with_calls))
+        return cli_fail(p, "-e, -g and --with-sources are of a profile; leave them out, or --pipeline");
     if (!o->records_uops && o->n_regions > 0)
         return cli_fail(p, "--roi goes with --pipeline; a profile is of the whole run, and tally report prints each function of it");
     if (o->n_regions > 1)

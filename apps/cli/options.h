@@ -104,7 +104,7 @@ typedef struct cli_options {
     const char *trace; // file
     tl_uop_trace_format trace_format;
     uint64_t max_traced; // instructions
-    bool with_sources;
+    bool with_sources, with_calls;
     bool has_trace; // -o was given
 
     // report, annotate, diff of profiles

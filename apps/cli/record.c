@@ -10,7 +10,7 @@ tl_status cli_record_begin(cli_record *record, const cli_options *options, tl_ru
     if (!record->output.stream)
         return TL_OK;
     if (!options->records_uops)
-        return tl_recorder_new(run, &record->recorder, err);
+        return tl_recorder_new(run, options->with_calls, &record->recorder, err);
     return tl_uop_trace_new(run, options->trace_format, options->max_traced, record->output.stream, &record->trace, err);
 }
 

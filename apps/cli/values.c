@@ -469,6 +469,8 @@ static const value_row rows[] = {
      .least = 1,
      .most = UINT64_MAX,
      .said = SOME_INSNS},
+    {.id = OPT_CHILDREN, .kind = VALUE_TRUE, .offset = AT(profile.with_children)},
+    {.id = OPT_CALL_GRAPH, .kind = VALUE_TRUE, .offset = AT(with_calls)},
     {.id = OPT_WITH_SOURCES, .kind = VALUE_TRUE, .offset = AT(with_sources)},
     {.id = OPT_SORT, .kind = VALUE_TEXT, .offset = AT(profile.sort), .shown = "--sort", .said = "no key; write --sort dso,symbol, say"},
     {.id = OPT_COLUMNS, .kind = VALUE_LIST, .offset = AT(events), .shown = "-e", .said = NO_EVENTS},

@@ -3,7 +3,7 @@
 // (docs/schema/profile-1.sql).
 //
 //   tl_run_new(&options, &run, &err)
-//   tl_recorder_new(run, &recorder, &err)                    before tl_run_load
+//   tl_recorder_new(run, with_calls, &recorder, &err)                    before tl_run_load
 //   tl_run_load, tl_run_advance ...
 //   tl_recorder_write(recorder, with_sources, stream, name, &err)   before tl_run_free
 //   tl_recorder_free(recorder)
@@ -25,8 +25,9 @@ TL_BEGIN_DECLS
 
 typedef struct tl_recorder tl_recorder;
 
-// TL_EINVAL: the machine has an out-of-order core, or counts are of a part of the run.
-TL_MUST_CHECK TL_API tl_status tl_recorder_new(tl_run *run, tl_recorder **ret_recorder, tl_error *err);
+// with_calls: events that reports show are counted by calling context, too. TL_EINVAL: the machine
+// has an out-of-order core, counts are of a part of the run, or with_calls is of a guest kernel.
+TL_MUST_CHECK TL_API tl_status tl_recorder_new(tl_run *run, bool with_calls, tl_recorder **ret_recorder, tl_error *err);
 // Checks that counts by instruction sum up to the totals, and writes the profile. `name` is for
 // messages. with_sources: the file holds the text of source files that this host has. TL_EIO: the
 // stream failed. TL_ENOENT: this build has no SQLite.
@@ -52,6 +53,9 @@ typedef struct tl_profile_report_options {
     tl_profile_format format;
     bool has_color;
     uint32_t width; // of lines of text; 0: as wide as they are
+    // Counts of a row have those of all that it called; a column "self" has its own ones of the
+    // first column. Keys are dso, symbol, thread, process. Needs a profile with a call graph.
+    bool with_children;
 } tl_profile_report_options;
 
 // A table of counts. TL_EINVAL, TL_ENOENT: a

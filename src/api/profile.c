@@ -12,9 +12,9 @@
 static tl_recording *recording_of(tl_recorder *recorder) { return (tl_recording *)recorder; }
 static const tl_profile *profile_of(const tl_profile_view *view) { return (const tl_profile *)view; }
 
-TL_API tl_status tl_recorder_new(tl_run *run, tl_recorder **ret_recorder, tl_error *err) {
+TL_API tl_status tl_recorder_new(tl_run *run, bool with_calls, tl_recorder **ret_recorder, tl_error *err) {
     tl_recording *recording;
-    tl_status status = tl_recording_new((tl_session *)run, &recording, err);
+    tl_status status = tl_recording_new((tl_session *)run, with_calls, &recording, err);
     if (status == TL_OK)
         *ret_recorder = (tl_recorder *)recording;
     return status;

@@ -79,44 +79,50 @@ static bool edge_of(const tl_profile *p, uint32_t context, edge *ret_edge) {
     return true;
 }
 
-// Whether a context around this one is entered by the same edge. Its inclusive cost has this one's.
-static bool is_recursive(const tl_profile *p, uint32_t context, const edge *its) {
-    edge around;
-    for (uint32_t c = p->contexts[context].parent; c != TL_PROFILE_NONE; c = p->contexts[c].parent)
-        if (edge_of(p, c, &around) && is_same_edge(&around, its))
-            return true;
-    return false;
+// Readers add costs of a function's own instructions and of its calls. A call has the cost of all
+// contexts below it, except those below another context of its caller. The sum of a function is
+// then its inclusive cost, recursive or not.
+static void add_to_edges(grind *g, uint32_t context, const uint32_t *edge_of_context, uint32_t *seen_by) {
+    const tl_profile *p = g->profile;
+    const uint32_t n_measures = g->measures->n_items;
+    const tl_profile_context *from = &p->contexts[context];
+    memset(g->weights, 0, n_measures * sizeof *g->weights);
+    for (uint32_t k = 0; k < from->n_counts; k++)
+        tl_export_weigh(g->measures, p->context_counts[from->first_count + k].event, p->context_counts[from->first_count + k].n,
+                        g->weights);
+    seen_by[from->function] = context + 1;
+    for (uint32_t c = context; p->contexts[c].parent != TL_PROFILE_NONE; c = p->contexts[c].parent) {
+        const uint32_t caller = p->contexts[p->contexts[c].parent].function;
+        if (seen_by[caller] == context + 1)
+            continue;
+        seen_by[caller] = context + 1;
+        for (uint32_t m = 0; m < n_measures; m++)
+            g->costs[(size_t)edge_of_context[c] * n_measures + m] += g->weights[m];
+    }
 }
 
 static tl_status find_edges(grind *g, tl_error *err) {
     const tl_profile *p = g->profile;
     const uint32_t n_measures = g->measures->n_items;
-    uint64_t *inclusive = calloc((size_t)p->n_contexts * n_measures + 1, sizeof *inclusive);
+    uint32_t *edge_of_context = calloc(p->n_contexts + 1u, sizeof *edge_of_context);
+    uint32_t *seen_by = calloc(p->n_functions + 1u, sizeof *seen_by); // context + 1
     g->edges = calloc(p->n_contexts + 1u, sizeof *g->edges);
     g->costs = calloc((size_t)p->n_contexts * n_measures + 1, sizeof *g->costs);
-    if (!inclusive || !g->edges || !g->costs) {
-        free(inclusive);
+    if (!edge_of_context || !seen_by || !g->edges || !g->costs) {
+        free(edge_of_context);
+        free(seen_by);
         return tl_export_no_memory(err);
     }
-    for (uint32_t c = p->n_contexts; c-- > 0;) { // parents come before their children
-        uint64_t *its = &inclusive[(size_t)c * n_measures];
-        const tl_profile_context *context = &p->contexts[c];
-        for (uint32_t k = 0; k < context->n_counts; k++)
-            tl_export_weigh(g->measures, p->context_counts[context->first_count + k].event, p->context_counts[context->first_count + k].n,
-                            its);
-        for (uint32_t i = 0; i < n_measures && context->parent != TL_PROFILE_NONE; i++)
-            inclusive[(size_t)context->parent * n_measures + i] += its[i];
-    }
     uint32_t n = 0;
-    for (uint32_t c = 0; c < p->n_contexts; c++) {
-        if (!edge_of(p, c, &g->edges[n]))
-            continue;
-        g->edges[n].cost = n;
-        if (!is_recursive(p, c, &g->edges[n]))
-            memcpy(&g->costs[(size_t)n * n_measures], &inclusive[(size_t)c * n_measures], n_measures * sizeof *g->costs);
-        n++;
+    for (uint32_t c = 0; c < p->n_contexts; c++) { // parents come before their children
+        if (edge_of(p, c, &g->edges[n])) {
+            g->edges[n].cost = edge_of_context[c] = n;
+            n++;
+        }
+        add_to_edges(g, c, edge_of_context, seen_by);
     }
-    free(inclusive);
+    free(edge_of_context);
+    free(seen_by);
     qsort(g->edges, n, sizeof *g->edges, compare_edges);
     for (uint32_t i = 0; i < n; i++) {
         edge *last = g->n_edges > 0 ? &g->edges[g->n_edges - 1] : NULL;

@@ -54,9 +54,15 @@ static void put_text(const tl_profile_rows *rows, const tl_profile_report_option
             key_widths[k] = wider(key_widths[k], strlen(text));
         }
     }
+    size_t self_width = strlen("self");
+    for (uint32_t i = 0; i < rows->n && rows->selves; i++)
+        if (is_shown(rows, &rows->rows[i], options->percent_limit))
+            self_width = wider(self_width, strlen(tl_profile_number(tl_profile_rows_self(rows, &rows->rows[i], 0), number)));
     put_heading(rows, stream);
-    size_t before_last = 9;
+    size_t before_last = rows->selves ? 11 + self_width : 9;
     fprintf(stream, "%s#  share", options->has_color ? BOLD : "");
+    if (rows->selves)
+        fprintf(stream, "  %*s", (int)self_width, "self");
     for (uint32_t c = 0; c < n_columns; c++) {
         fprintf(stream, "  %*s", (int)widths[c], rows->columns.items[c].name);
         before_last += widths[c] + 2;
@@ -75,6 +81,8 @@ static void put_text(const tl_profile_rows *rows, const tl_profile_report_option
         const double share = share_of(rows, row);
         const bool is_hot = options->has_color && share >= 5;
         fprintf(stream, "%s%6s %%%s", is_hot ? HOT : "", tl_format_fixed(share, 2, number), is_hot ? PLAIN : "");
+        if (rows->selves)
+            fprintf(stream, "  %*s", (int)self_width, tl_profile_number(tl_profile_rows_self(rows, row, 0), number));
         for (uint32_t c = 0; c < n_columns; c++)
             fprintf(stream, "  %*s", (int)widths[c], tl_profile_number(tl_profile_rows_value(rows, row, c), number));
         for (uint32_t k = 0; k < rows->n_keys; k++) {
@@ -122,6 +130,8 @@ static void put_csv(const tl_profile_rows *rows, double percent_limit, FILE *str
         fputc(',', stream);
         put_csv_text(stream, rows->columns.items[c].name);
     }
+    if (rows->selves)
+        fputs(",self", stream);
     fputc('\n', stream);
     for (uint32_t i = 0; i < rows->n; i++) {
         const tl_profile_row *row = &rows->rows[i];
@@ -135,6 +145,8 @@ static void put_csv(const tl_profile_rows *rows, double percent_limit, FILE *str
         }
         for (uint32_t c = 0; c < rows->columns.n; c++)
             fprintf(stream, ",%s", exact(tl_profile_rows_value(rows, row, c), number));
+        if (rows->selves)
+            fprintf(stream, ",%s", exact(tl_profile_rows_self(rows, row, 0), number));
         fputc('\n', stream);
     }
 }
@@ -176,6 +188,12 @@ static tl_status put_json(const tl_profile_rows *rows, double percent_limit, FIL
         for (uint32_t c = 0; c < rows->columns.n; c++)
             put_value(&json, rows->columns.items[c].name, tl_profile_rows_value(rows, row, c));
         tl_json_end_object(&json);
+        if (rows->selves) {
+            tl_json_begin_object(&json, "self");
+            for (uint32_t c = 0; c < rows->columns.n; c++)
+                put_value(&json, rows->columns.items[c].name, tl_profile_rows_self(rows, row, c));
+            tl_json_end_object(&json);
+        }
         tl_json_end_object(&json);
     }
     return tl_json_flush(&json, err);
@@ -184,7 +202,7 @@ static tl_status put_json(const tl_profile_rows *rows, double percent_limit, FIL
 tl_status tl_report_profile(const tl_profile *profile, const tl_profile_report_options *options, FILE *stream, tl_error *err) {
     tl_profile_rows rows;
     const char *sort = options->sort ? options->sort : "dso,symbol";
-    tl_status status = tl_profile_rows_init(profile, sort, options->events, options->order, &rows, err);
+    tl_status status = tl_profile_rows_init(profile, sort, options->events, options->order, options->with_children, &rows, err);
     if (status != TL_OK)
         return status;
     if (options->format == TL_PROFILE_JSON)

@@ -71,8 +71,15 @@ static bool widen(tl_profile_rows *rows, row_index *index) {
     uint64_t *sums = realloc(rows->sums, ((size_t)room * rows->n_used + 1) * sizeof *sums);
     if (sums)
         rows->sums = sums;
+    bool is_good = true;
+    if (rows->selves) {
+        uint64_t *selves = realloc(rows->selves, ((size_t)room * rows->n_used + 1) * sizeof *selves);
+        is_good = selves != NULL;
+        if (selves)
+            rows->selves = selves;
+    }
     uint32_t *slots = calloc(4 * (size_t)room, sizeof *slots);
-    if (!larger || !sums || !slots) {
+    if (!larger || !sums || !slots || !is_good) {
         free(slots);
         return false;
     }
@@ -101,6 +108,8 @@ static tl_profile_row *row_of(tl_profile_rows *rows, row_index *index, const uin
     *row = (tl_profile_row){.first_insn = insn, .first_sum = rows->n * rows->n_used};
     memcpy(row->ids, ids, sizeof row->ids);
     memset(rows->sums + row->first_sum, 0, rows->n_used * sizeof *rows->sums);
+    if (rows->selves)
+        memset(rows->selves + row->first_sum, 0, rows->n_used * sizeof *rows->selves);
     index->slots[slot % index->n_slots] = ++rows->n;
     return row;
 }
@@ -132,6 +141,83 @@ static bool sum_up(tl_profile_rows *rows, const uint32_t *slot_of_event) {
     }
     free(index.slots);
     return is_good;
+}
+
+static void context_ids(const tl_profile_rows *rows, uint32_t context, uint64_t ids[TL_PROFILE_N_KEYS]) {
+    const tl_profile *p = rows->profile;
+    const tl_profile_context *c = &p->contexts[context];
+    for (uint32_t key = 0; key < rows->n_keys; key++) {
+        switch (rows->keys[key]) {
+        case TL_PROFILE_KEY_OBJECT: ids[key] = p->functions[c->function].object; break;
+        case TL_PROFILE_KEY_SYMBOL: ids[key] = c->function; break;
+        case TL_PROFILE_KEY_THREAD: ids[key] = c->thread; break;
+        case TL_PROFILE_KEY_PROCESS: ids[key] = p->threads[c->thread].process; break;
+        default: break;
+        }
+    }
+}
+
+// Counts of a context go to each row on its path, once.
+static bool sum_up_contexts(tl_profile_rows *rows, const uint32_t *slot_of_event) {
+    const tl_profile *p = rows->profile;
+    row_index index = {0};
+    rows->selves = calloc(1, sizeof *rows->selves);
+    bool is_good = rows->selves && widen(rows, &index);
+    for (uint32_t i = 0; i < p->n_events; i++)
+        if (p->events[i].kind == TL_PROFILE_SIGNAL)
+            rows->totals[i] = p->events[i].total;
+    for (uint32_t c = 0; c < p->n_contexts && is_good; c++) {
+        const tl_profile_context *context = &p->contexts[c];
+        const tl_profile_tally *counts = &p->context_counts[context->first_count];
+        for (uint32_t at = c; at != TL_PROFILE_NONE && is_good; at = p->contexts[at].parent) {
+            uint64_t ids[TL_PROFILE_N_KEYS] = {0};
+            context_ids(rows, at, ids);
+            tl_profile_row *row = row_of(rows, &index, ids, 0);
+            is_good = row != NULL;
+            if (!row || row->seen_by == c + 1)
+                continue;
+            row->seen_by = c + 1;
+            for (uint32_t k = 0; k < context->n_counts; k++) {
+                const uint32_t slot = slot_of_event[counts[k].event];
+                if (slot == TL_PROFILE_NONE)
+                    continue;
+                rows->sums[row->first_sum + slot] += counts[k].n;
+                if (at == c)
+                    rows->selves[row->first_sum + slot] += counts[k].n;
+            }
+        }
+    }
+    free(index.slots);
+    return is_good;
+}
+
+// Columns read events that were counted by context.
+static tl_status check_contexts(const tl_profile_rows *rows, tl_error *err) {
+    const tl_profile *p = rows->profile;
+    if (p->n_contexts == 0)
+        return tl_fail(err, TL_EINVAL, "--children: the profile has no call graph; record it with tally record -g");
+    for (uint32_t i = 0; i < rows->n_keys; i++)
+        if (rows->keys[i] == TL_PROFILE_KEY_LINE || rows->keys[i] == TL_PROFILE_KEY_INSN)
+            return tl_fail(err, TL_EINVAL,
+                           "--sort %s: calls are of functions; with --children the keys are dso, symbol, thread and process",
+                           keys[rows->keys[i]].name);
+    for (uint32_t i = 0; i < rows->n_used; i++) {
+        const uint32_t event = rows->used[i];
+        uint64_t sum = 0;
+        for (uint32_t k = 0; k < p->n_context_counts; k++)
+            if (p->context_counts[k].event == event)
+                sum += p->context_counts[k].n;
+        if (p->events[event].kind == TL_PROFILE_SIGNAL && sum != p->events[event].total)
+            return tl_fail(err, TL_EINVAL, "--children: %s was not counted by call; name it with -e of tally record -g",
+                           p->events[event].name);
+    }
+    return TL_OK;
+}
+
+tl_value tl_profile_rows_self(const tl_profile_rows *rows, const tl_profile_row *row, uint32_t column) {
+    for (uint32_t i = 0; i < rows->n_used; i++)
+        rows->values[rows->used[i]] = rows->selves[row->first_sum + i];
+    return tl_formula_eval(rows->columns.items[column].formula, rows->values, TL_ALL_HARTS);
 }
 
 tl_value tl_profile_rows_value(const tl_profile_rows *rows, const tl_profile_row *row, uint32_t column) {
@@ -193,7 +279,9 @@ static bool find_used(tl_profile_rows *rows, uint32_t *slot_of_event, bool *mark
     return rows->used != NULL;
 }
 
-tl_status tl_profile_rows_init(const tl_profile *profile, const char *sort, const char *events, const char *order,
+static tl_status no_table_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for the table"); }
+
+tl_status tl_profile_rows_init(const tl_profile *profile, const char *sort, const char *events, const char *order, bool with_children,
                                tl_profile_rows *ret_rows, tl_error *err) {
     tl_profile_rows *rows = ret_rows;
     const size_t n_events = (size_t)profile->n_events + 1;
@@ -207,9 +295,12 @@ tl_status tl_profile_rows_init(const tl_profile *profile, const char *sort, cons
     bool *marked = calloc(n_events, sizeof *marked);
     rows->values = calloc(n_events, sizeof *rows->values);
     rows->totals = calloc(n_events, sizeof *rows->totals);
-    if (!slot_of_event || !marked || !rows->values || !rows->totals || !find_used(rows, slot_of_event, marked) ||
-        !sum_up(rows, slot_of_event))
-        status = tl_fail(err, TL_ENOMEM, "the host has no memory left for the table");
+    if (!slot_of_event || !marked || !rows->values || !rows->totals || !find_used(rows, slot_of_event, marked))
+        status = no_table_memory(err);
+    if (status == TL_OK && with_children)
+        status = check_contexts(rows, err);
+    if (status == TL_OK && !(with_children ? sum_up_contexts(rows, slot_of_event) : sum_up(rows, slot_of_event)))
+        status = no_table_memory(err);
     free(slot_of_event);
     free(marked);
     if (status == TL_OK)
@@ -224,6 +315,7 @@ void tl_profile_rows_done(tl_profile_rows *rows) {
     free(rows->used);
     free(rows->rows);
     free(rows->sums);
+    free(rows->selves);
     free(rows->values);
     free(rows->totals);
     *rows = (tl_profile_rows){0};

@@ -24,6 +24,7 @@ typedef struct tl_profile_row {
     uint64_t ids[TL_PROFILE_N_KEYS]; // by position in the sort; unused ones are 0
     uint32_t first_insn;             // one of the row
     uint32_t first_sum;              // in sums
+    uint32_t seen_by;                // context that was added last, + 1
     double rank;                     // value of the column that sorts
 } tl_profile_row;
 
@@ -35,17 +36,21 @@ typedef struct tl_profile_rows {
     uint32_t *used; // events that the columns need
     uint32_t n_used;
     tl_profile_row *rows;
-    uint64_t *sums; // [n][n_used]
+    uint64_t *sums;   // [n][n_used]
+    uint64_t *selves; // the same without callees; NULL: sums have no callees
     uint32_t n, room;
     uint64_t *values; // scratch: one number for each event
     uint64_t *totals; // the same, of the whole profile
 } tl_profile_rows;
 
-// Sums up and sorts, largest first. sort, events, order: tally/profile.h. A zeroed one is empty.
+// Sums up and sorts, largest first. sort, events, order, with_children: tally/profile.h. A zeroed
+// one is empty.
 TL_MUST_CHECK tl_status tl_profile_rows_init(const tl_profile *profile, const char *sort, const char *events, const char *order,
-                                             tl_profile_rows *ret_rows, tl_error *err);
+                                             bool with_children, tl_profile_rows *ret_rows, tl_error *err);
 void tl_profile_rows_done(tl_profile_rows *rows);
 tl_value tl_profile_rows_value(const tl_profile_rows *rows, const tl_profile_row *row, uint32_t column);
+// Without callees, of rows with them.
+tl_value tl_profile_rows_self(const tl_profile_rows *rows, const tl_profile_row *row, uint32_t column);
 tl_value tl_profile_rows_total(const tl_profile_rows *rows, uint32_t column);
 // The text of a key of the row.
 void tl_profile_rows_text(const tl_profile_rows *rows, const tl_profile_row *row, uint32_t key, char ret_text[TL_PROFILE_CELL_BYTES]);

@@ -15,6 +15,7 @@
 #include "model/hart_signals.h"
 #include "model/isa.h"
 #include "session/guest.h"
+#include "session/recording_contexts.h"
 #include "session/recording_names.h"
 
 struct tl_recording {
@@ -22,12 +23,13 @@ struct tl_recording {
     tl_machine *machine;
     tl_attribution *attribution;
     tl_code_map *map;
+    tl_recorded_contexts contexts; // its graph is NULL without -g
 };
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for a profile"); }
 
 // Before the run, because a wrong name must not cost one.
-static tl_status check_events(const tl_session_parts *parts, tl_error *err) {
+static tl_status choose_events(tl_recording *recording, const tl_session_parts *parts, bool with_calls, tl_error *err) {
     tl_profile *profile;
     uint32_t *event_of_cell = NULL;
     bool *is_cycle_cause = NULL;
@@ -35,13 +37,16 @@ static tl_status check_events(const tl_session_parts *parts, tl_error *err) {
     if (status != TL_OK)
         return status;
     status = tl_recorded_events(profile, parts->outline, parts->has_events, &event_of_cell, &is_cycle_cause, err);
+    if (status == TL_OK && with_calls)
+        status = tl_recorded_contexts_begin(profile, recording->attribution, &parts->machine->probe, event_of_cell, is_cycle_cause,
+                                            &recording->contexts, err);
     tl_profile_release(profile);
     free(event_of_cell);
     free(is_cycle_cause);
     return status;
 }
 
-tl_status tl_recording_new(tl_session *session, tl_recording **ret_recording, tl_error *err) {
+tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **ret_recording, tl_error *err) {
     tl_session_parts parts = tl_session_parts_of(session);
     if (parts.machine->config.core.kind == TL_CORE_OUT_OF_ORDER)
         return tl_fail(err, TL_EINVAL,
@@ -50,17 +55,18 @@ tl_status tl_recording_new(tl_session *session, tl_recording **ret_recording, tl
                        parts.machine->config.name);
     if (parts.is_partial)
         return tl_fail(err, TL_EINVAL, "a profile is of the whole run; leave --roi, --markers, --fast-forward and --sample out");
-    tl_status status = check_events(&parts, err);
-    if (status != TL_OK)
-        return status;
+    if (with_calls && parts.options->kind == TL_RUN_BOOT)
+        return tl_fail(err, TL_EINVAL, "-g follows calls of one program, and a guest kernel switches between many; leave -g out");
     tl_recording *recording = calloc(1, sizeof *recording);
     if (!recording)
         return no_memory(err);
     recording->session = session;
     recording->machine = parts.machine;
-    status = tl_attribution_new(&parts.machine->probe, parts.machine->n_harts, &recording->attribution, err);
+    tl_status status = tl_attribution_new(&parts.machine->probe, parts.machine->n_harts, &recording->attribution, err);
     if (status == TL_OK)
         status = tl_code_map_new(recording->attribution, &recording->map, err);
+    if (status == TL_OK)
+        status = choose_events(recording, &parts, with_calls, err);
     if (status != TL_OK) {
         tl_recording_free(recording);
         return status;
@@ -80,6 +86,7 @@ void tl_recording_free(tl_recording *recording) {
     tl_session_set_code_map(recording->session, NULL);
     for (uint32_t i = 0; i < recording->machine->n_harts; i++)
         recording->machine->harts[i]->attribution = NULL;
+    tl_recorded_contexts_done(&recording->contexts);
     tl_code_map_free(recording->map);
     tl_attribution_free(recording->attribution);
     free(recording);
@@ -268,7 +275,8 @@ static bool put_sums(tl_profile *p, const counting *c, uint32_t thread) {
     return true;
 }
 
-static bool add_insns(tl_profile *p, const tl_code_map *map, const recorded_row *rows, uint32_t n, const counting *c, const tl_isa *isa) {
+static bool add_insns(tl_profile *p, const tl_code_map *map, const recorded_row *rows, uint32_t n, const counting *c, const tl_isa *isa,
+                      uint32_t *insn_of_row) {
     uint32_t n_booked;
     const tl_attribution_row *booked = tl_attribution_rows(map->attribution, &n_booked);
     for (uint32_t i = 0; i < n;) {
@@ -286,6 +294,7 @@ static bool add_insns(tl_profile *p, const tl_code_map *map, const recorded_row 
             const uint32_t thread = rows[i].thread;
             for (; i < n && rows[i].object == first->object && rows[i].address == first->address && rows[i].thread == thread; i++) {
                 const tl_code_row *row = &map->rows[rows[i].row];
+                insn_of_row[rows[i].row] = p->n_insns - 1;
                 sum_row(c, &booked[rows[i].row]);
                 insn->n_bytes = row->n_bytes ? row->n_bytes : insn->n_bytes;
                 memcpy(insn->bytes, row->bytes, row->n_bytes);
@@ -349,7 +358,8 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
     bool *is_cycle_cause = NULL;
     tl_recorded_image *images = calloc((size_t)map->n_objects + 1, sizeof *images);
     recorded_row *rows = malloc(((size_t)map->n_rows + 1) * sizeof *rows);
-    tl_status status = images && rows ? add_settings(p, parts, err) : no_memory(err);
+    uint32_t *insn_of_row = malloc(((size_t)map->n_rows + 1) * sizeof *insn_of_row);
+    tl_status status = images && rows && insn_of_row ? add_settings(p, parts, err) : no_memory(err);
     if (status == TL_OK)
         status = tl_recorded_events(p, parts->outline, parts->has_events, &event_of_cell, &is_cycle_cause, err);
     if (status == TL_OK) {
@@ -362,11 +372,14 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
         c.sums = calloc((size_t)p->n_events + 1, sizeof *c.sums);
         // Sorting may add an object, which has no image.
         if (!c.sums || !sort_rows(map, images, rows, map->n_rows) || !add_code(p, map, images) ||
-            !add_insns(p, map, rows, map->n_rows, &c, recording->machine->engine->isa))
+            !add_insns(p, map, rows, map->n_rows, &c, recording->machine->engine->isa, insn_of_row))
             status = no_memory(err);
     }
     if (status == TL_OK)
         status = tl_recorded_names(p, map, parts->options, with_sources, err);
+    if (status == TL_OK && recording->contexts.graph)
+        status = tl_recorded_contexts_end(&recording->contexts, p, map, insn_of_row, err);
+    free(insn_of_row);
     free(c.sums);
     free(event_of_cell);
     free(is_cycle_cause);

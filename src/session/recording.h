@@ -10,8 +10,8 @@
 typedef struct tl_recording tl_recording;
 
 // Between tl_session_new and tl_session_load. TL_EINVAL: this machine or these options do not book
-// counts by instruction; the error says why.
-TL_MUST_CHECK tl_status tl_recording_new(tl_session *session, tl_recording **ret_recording, tl_error *err);
+// counts by instruction; the error says why. with_calls: the profile has calling contexts.
+TL_MUST_CHECK tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **ret_recording, tl_error *err);
 // After the last tl_session_advance. Checks that the counts by instruction sum up to the totals.
 // with_sources: the profile holds the text of source files that this host has.
 TL_MUST_CHECK tl_status tl_recording_end(tl_recording *recording, bool with_sources, tl_profile **ret_profile, tl_error *err);

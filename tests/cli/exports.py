@@ -56,7 +56,8 @@ def recorded(name):
     """The profile of a program, and its totals as tally stat counts them."""
     path = os.path.join(scratch, name + ".profile")
     if not os.path.exists(path):
-        good(options.tally, "record", "-o", path, "-e", ",".join(EVENTS), "--", *programs[name])
+        calls = ["-g"] if name == "calls" else []
+        good(options.tally, "record", *calls, "-o", path, "-e", ",".join(EVENTS), "--", *programs[name])
         _, err = good(options.tally, "stat", "-j", "-e", ",".join(EVENTS), "--", *programs[name])
         rows = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
         totals_of[name] = {row["event"]: int(row["value"]) for row in rows if row.get("type") == "event"}
@@ -88,6 +89,50 @@ def callgrind_annotate_prints_the_totals():
         equal([int(n.replace(",", "")) for n in re.findall(r"([\d,]+) \(100", line)], [totals[e] for e in EVENTS], name)
 
     each_program(check)
+
+
+def lines_of(out):
+    """First number and function of each line of callgrind_annotate."""
+    found = {}
+    for line in out.splitlines():
+        row = re.match(r"\s*([\d,]+) \(.*:(\S+) \[", line)
+        if row:
+            found[row[2]] = int(row[1].replace(",", ""))
+    return found
+
+
+@test
+def inclusive_costs_of_callgrind_annotate_are_those_of_contexts():
+    annotate = reader("callgrind_annotate")
+    path, totals = exported("callgrind", "calls")
+    out, err = good(annotate, "--inclusive=yes", "--threshold=100", path)
+    equal(err, "", "warnings of callgrind_annotate")
+    contains(out, "PROGRAM TOTALS")
+    found = lines_of(out)
+    equal(found["_start"], totals["cycles"], "_start")
+    equal(0.99 * totals["cycles"] < found["main"] < totals["cycles"], True, "main")
+    folded, _ = exported("folded", "calls", "-e", "cycles")
+    sums = collections.Counter()
+    with open(folded, encoding="utf-8") as file:
+        for line in file:
+            stack, n = line.rstrip("\n").rsplit(" ", 1)
+            for frame in set(stack.split(";")):
+                sums[frame] += int(n)
+    for name in ("main", "strlen", "qsort", "msort_with_tmp.part.0", "__libc_start_main_impl"):  # msort is recursive
+        equal(found[name], sums[name], name)
+
+
+@test
+def stacks_of_a_call_graph_reach_every_reader():
+    for form, frames in (("folded", r"main;count_word;strncmp \d"), ("perf-script", r"\t *[0-9a-f]+ strncmp \(.*\n\t *[0-9a-f]+ count_word \(.*\n\t *[0-9a-f]+ main \(")):
+        path, _ = exported(form, "calls")
+        with open(path, encoding="utf-8") as file:
+            equal(bool(re.search(frames, file.read())), True, form)
+    go = reader("go")
+    path, totals = exported("pprof", "calls")
+    out, _ = good(go, "tool", "pprof", "-top", "-cum", "-nodefraction=0", "-sample_index=cycles", path)
+    row = next(line.split() for line in out.splitlines() if line.endswith(" _start"))
+    equal(row[3], f"{totals['cycles']}cycles", "_start")
 
 
 @test
@@ -279,7 +324,7 @@ def main():
     options.tally = os.path.abspath(options.tally)
     check_names(options.names)
     guests = os.path.join(os.path.dirname(options.tally), "guest")
-    for name, place in (("riscv64", "demo"), ("threads", "threads_basic"), ("arm64", "arm64/threads_basic")):
+    for name, place in (("riscv64", "demo"), ("calls", "demo"), ("threads", "threads_basic"), ("arm64", "arm64/threads_basic")):
         program = os.path.join(guests, place)
         if os.path.exists(program):
             programs[name] = [program]

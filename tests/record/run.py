@@ -102,14 +102,14 @@ def sums_are_the_counts_of_stat():
 
 @test
 def every_engine_writes_the_same_bytes():
-    for name in ("process_exec", "threads_sync", "memory_code"):
+    for name, *words in (("process_exec",), ("threads_sync",), ("memory_code",), ("process_exec", "-g"), ("signals_delivery", "-g")):
         files = []
         for engine in ("translate", "interp", "step"):
-            path, _, _ = record(f"{engine}.profile", "--engine", engine, "--", guest(name))
+            path, _, _ = record(f"{engine}.profile", *words, "--engine", engine, "--", guest(name))
             with open(path, "rb") as stream:
                 files.append(stream.read())
         if files[0] != files[1] or files[0] != files[2]:
-            raise AssertionError(f"{name}: profiles of engines differ")
+            raise AssertionError(f"{name} {words}: profiles of engines differ")
 
 
 @test
@@ -253,6 +253,134 @@ def files_that_are_no_profiles_are_refused():
     fails(["report", "-e", "cycels", path], 2, "no event of this name", "cycles")
     fails(["report", "--order", "ipc", path], 2, "no column has this name")
     fails(["record", "-o", file("x"), "-e", "hart0.l1d.load_miss", "--", assembled()], 2, "no counts of this event by instruction")
+
+
+CALLS = {  # by caller and callee, worked out on paper from calls.c
+    ("main", "left"): 3, ("left", "leaf"): 30, ("main", "right"): 1, ("right", "leaf"): 25, ("main", "fib"): 1, ("fib", "fib"): 464,
+    ("main", "is_even"): 1, ("is_even", "is_odd"): 5, ("is_odd", "is_even"): 4, ("handler", "leaf"): 4, ("main", "try"): 5,
+    ("try", "jump_out"): 5, ("jump_out", "jump_out"): 30, ("try", "leaf"): 5}
+OURS = {"main", "left", "right", "leaf", "fib", "is_even", "is_odd", "handler", "jump_out", "try"}
+
+
+def compiled_calls(compiler):
+    if not shutil.which(compiler):
+        raise Skip(f"there is no {compiler}")
+    path = file("calls-" + compiler)
+    if not os.path.exists(path):
+        subprocess.run([compiler, "-O0", "-g", "-static", "-o", path, os.path.join(HERE, "calls.c")], check=True)
+    return path
+
+
+def calls_of(path):
+    """Calls of a profile by caller and callee. A recursive call enters a context that has its caller's name for a parent or is around it."""
+    found = collections.Counter()
+    for caller, callee, n in rows(path, "SELECT f.name, g.name, c.n_calls FROM context c JOIN context p ON p.id = c.parent "
+                                        "JOIN function f ON f.id = p.function JOIN function g ON g.id = c.function"):
+        found[caller, callee] += n
+    return found
+
+
+def entries_of(calls):
+    found = collections.Counter()
+    for (_, callee), n in calls.items():
+        found[callee] += n
+    return {name: n for name, n in found.items() if name in OURS}
+
+
+@test
+def calls_are_those_worked_out_on_paper():
+    path, status, stderr = record("calls.profile", "-g", "--", compiled_calls(CROSS))
+    equal((status, stderr), (0, ""))
+    calls = calls_of(path)
+    equal({edge: calls[edge] for edge in CALLS}, CALLS)
+    equal(sum(n for (caller, callee), n in calls.items() if callee == "handler"), 4)
+    equal(entries_of(calls)["leaf"], 30 + 25 + 4 + 5)
+    # A function is entered as often as its first instruction is executed.
+    executed = dict(rows(path, "SELECT f.name, sum(n) FROM count JOIN instruction i ON i.id = instruction JOIN event e ON e.id = event "
+                               "JOIN function f ON f.id = i.function WHERE e.name = 'hart.instret' AND i.address = f.address GROUP BY f.name"))
+    equal(entries_of(calls), {name: n for name, n in executed.items() if name in OURS})
+
+
+@test
+def calls_are_those_of_callgrind():
+    if not shutil.which("valgrind"):
+        raise Skip("there is no valgrind")
+    out = file("callgrind.out")
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out, "--compress-strings=no", compiled_calls("gcc")],
+                          capture_output=True, env=CLEAN, timeout=300)
+    equal(done.returncode, 0, done.stderr.decode("utf-8", "replace"))
+    native, caller, callee = collections.Counter(), None, None
+    with open(out, encoding="utf-8") as lines:
+        for line in lines:
+            word, _, rest = line.strip().partition("=")
+            name = re.sub(r"'\d+$", "", rest)  # the depth of a recursion
+            if word == "fn":
+                caller = name
+            elif word == "cfn":
+                callee = name
+            elif word == "calls":
+                native[caller, callee] += int(rest.split()[0])
+    path, _, _ = record("calls.profile", "-g", "--", compiled_calls(CROSS))
+    calls = calls_of(path)
+    both = {edge: n for edge, n in native.items() if edge[0] in OURS and edge[1] in OURS}
+    equal({edge: n for edge, n in calls.items() if edge[0] in OURS and edge[1] in OURS}, both)
+    equal(len(both) >= len(CALLS), True, both)
+
+
+@test
+def contexts_sum_up_to_the_totals():
+    events = "cycles,instructions,l1d.load_miss,hart.cyc_load_use,branch-misses"
+    for name in GUESTS:
+        path, _, stderr = record("contexts.profile", "-g", "-e", events, "--", guest(name))
+        kept = dict(rows(path, "SELECT e.name, sum(n) FROM context_count JOIN event e ON e.id = event GROUP BY e.name"))
+        totals = dict(rows(path, "SELECT name, total FROM event WHERE kind = 'signal'"))
+        for signal in ("hart.cycle", "hart.instret", "l1d.load_miss", "hart.cyc_load_use"):
+            equal(kept.get(signal, 0), totals[signal], f"{name}: {signal}: {stderr}")
+        equal({signal for signal in kept if kept[signal] != totals[signal]}, set(), name)
+        # A thread has as much by context as by instruction.
+        by_thread = "SELECT {}, sum(n) FROM {} JOIN event e ON e.id = event WHERE e.name = 'hart.cycle' GROUP BY 1"
+        equal(rows(path, by_thread.format("x.thread", "context_count JOIN context x ON x.id = context")), rows(path, by_thread.format("thread", "count")), name)
+        without, _, _ = record("plain.profile", "-e", events, "--", guest(name))
+        equal(rows(without, "SELECT * FROM count"), rows(path, "SELECT * FROM count"), f"{name}: counts with and without -g")
+        equal(rows(without, "SELECT count(*) FROM context"), [(0,)], name)
+
+
+@test
+def a_report_has_counts_with_callees():
+    path, _, _ = record("calls.profile", "-g", "-e", "instructions,l1d.load", "--", compiled_calls(CROSS))
+    contexts = rows(path, "SELECT context.id, parent, function.name FROM context JOIN function ON function.id = function ORDER BY context.id")
+    own = dict(rows(path, "SELECT context, n FROM context_count JOIN event e ON e.id = event WHERE e.name = 'hart.instret'"))
+    total, own_of, parent_of, name_of = collections.Counter(), collections.Counter(), {}, {}
+    for number, parent, name in contexts:
+        parent_of[number], name_of[number] = parent, name
+    for number, _, name in contexts:
+        own_of[name] += own.get(number, 0)
+        path_of, at = set(), number
+        while at is not None:
+            path_of.add(name_of[at])
+            at = parent_of[at]
+        for caller in path_of:
+            total[caller] += own.get(number, 0)
+    found = {row["symbol"]: row for row in table(path, "--children", "-s", "symbol", "-e", "instructions")}
+    for name in OURS | {"_start"}:
+        equal((int(found[name]["instructions"]), int(found[name]["self"])), (total[name], own_of[name]), name)
+    # One row of a recursive function is no more than the whole.
+    equal(int(found["fib"]["instructions"]), int(found["fib"]["self"]), "fib calls nobody else")
+    equal(int(found["_start"]["instructions"]), rows(path, "SELECT total FROM event WHERE name = 'hart.instret'")[0][0])
+    status, stdout, _ = tally("report", "-j", "--children", "-s", "symbol", path)
+    row = next(r for r in map(json.loads, stdout.splitlines()) if r.get("symbol") == "main")
+    equal((status, row["counts"]["instructions"], row["self"]["instructions"]), (0, total["main"], own_of["main"]))
+    contains(tally("report", "--children", path)[1], "#  share ", " self ")
+    fails(["report", "--children", "-e", "branch-misses", path], 2, "was not counted by call")
+    fails(["report", "--children", "-s", "insn", path], 2, "calls are of functions")
+    plain, _, _ = record("plain.profile", "--", assembled())
+    fails(["report", "--children", plain], 2, "no call graph", "tally record -g")
+
+
+@test
+def a_call_graph_is_refused_where_there_is_none():
+    fails(["record", "-g", "--pipeline", "-o", file("x"), "--", assembled()], 2, "-e, -g and --with-sources are of a profile")
+    fails(["record", "-g", "-m", "ooo", "-o", file("x"), "--", assembled()], 2, "out-of-order core")
 
 
 @test
