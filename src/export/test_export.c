@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Exports of a call graph that is worked out by hand: main calls f, which calls itself twice; an
-// inlined call stands in main. tests/cli/exports.py opens exports of real programs by their readers.
+// inlined call stands in main. Readers of these formats open exports of real programs in
+// tests/cli/exports.py.
 #include <stdlib.h>
 #include <string.h>
 
