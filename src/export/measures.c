@@ -8,6 +8,7 @@
 #include "base/glob.h"
 #include "base/nearest.h"
 #include "names/catalogue.h"
+#include "profile/columns.h"
 
 typedef struct resolver {
     const tl_profile *profile;
@@ -16,30 +17,6 @@ typedef struct resolver {
     tl_export_measures *measures;
 } resolver;
 
-static tl_status find_name(void *ctx, const char *name, tl_leaf *ret_leaf, tl_error *err) {
-    resolver *in = ctx;
-    const uint32_t event = tl_profile_find_event(in->profile, name);
-    if (event == TL_PROFILE_NONE)
-        return tl_fail(err, TL_ENOENT, "this profile has no event %s", name);
-    const tl_profile_event *row = &in->profile->events[event];
-    if (row->kind == TL_PROFILE_CONSTANT) {
-        *ret_leaf = (tl_leaf){.kind = TL_LEAF_CONSTANT, .constant = row->total};
-        return TL_OK;
-    }
-    if (row->kind == TL_PROFILE_SIGNAL) {
-        tl_cell *cell = tl_arena_alloc(&in->arena, sizeof *cell);
-        if (!cell)
-            return tl_fail(err, TL_ENOMEM, "the host has no memory left for the events of an export");
-        *cell = event;
-        *ret_leaf = (tl_leaf){.kind = TL_LEAF_SLOTS, .cells = cell, .n_cells = 1};
-        return TL_OK;
-    }
-    const tl_formula *formula;
-    tl_status status = tl_formula_compile(row->formula, &in->arena, find_name, in, &formula, err);
-    *ret_leaf = (tl_leaf){.kind = TL_LEAF_FORMULA, .formula = formula};
-    return status;
-}
-
 // The signals that an event sums up. *ret_n is 0: it is more than a sum.
 static tl_status terms_of(resolver *in, uint32_t event, const tl_cell **ret_terms, uint32_t *ret_n, tl_error *err) {
     const tl_profile_event *row = &in->profile->events[event];
@@ -47,7 +24,7 @@ static tl_status terms_of(resolver *in, uint32_t event, const tl_cell **ret_term
     *ret_n = 0;
     if (row->kind == TL_PROFILE_CONSTANT)
         return TL_OK;
-    tl_status status = tl_formula_compile(row->formula ? row->formula : row->name, &in->arena, find_name, in, &formula, err);
+    tl_status status = tl_profile_formula(in->profile, row->formula ? row->formula : row->name, &in->arena, &formula, err);
     if (status == TL_OK)
         *ret_n = tl_formula_cells(formula, ret_terms);
     return status;

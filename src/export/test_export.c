@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Exports of a call graph that is worked out by hand: main calls f, which calls itself twice; an
-// inlined call stands in main. tests/cli/exports.py opens exports of real programs by their readers.
+// inlined call stands in main. Readers of these formats open exports of real programs in
+// tests/cli/exports.py.
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,6 +162,24 @@ static void test_numbers_of_texts_are_in_order_of_first_use(void **state) {
     tl_intern_done(&in);
 }
 
+// Profiles are hostile: a formula that uses itself, and one whose names double at each step.
+static void test_formulas_without_end_are_refused(void **state) {
+    (void)state;
+    tl_profile *p = graph(false);
+    char names[16][2][32];
+    p->events[3].formula = "mpki + 1";
+    for (uint32_t i = 0; i < 15; i++) {
+        snprintf(names[i][0], 32, "e%u", i);
+        snprintf(names[i][1], 32, i == 14 ? "hart.instret" : "e%u+e%u+e%u+e%u", i + 1, i + 1, i + 1, i + 1);
+        *(tl_profile_event *)TL_PROFILE_ADD(p, events) =
+            (tl_profile_event){.name = names[i][0], .unit = "", .meaning = "", .kind = TL_PROFILE_ALIAS, .formula = names[i][1]};
+    }
+    tl_error err = {0};
+    assert_int_equal(tl_export_profile(p, tl_export_find_format("folded"), "mpki", stdout, &err), TL_EFORMAT);
+    assert_int_equal(tl_export_profile(p, tl_export_find_format("folded"), "e0", stdout, &err), TL_EFORMAT);
+    tl_profile_release(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_folded_stacks_are_calling_contexts),
@@ -168,6 +187,7 @@ int main(void) {
         cmocka_unit_test(test_callgrind_has_calls_with_inclusive_costs),
         cmocka_unit_test(test_perf_script_has_the_innermost_frame_first),
         cmocka_unit_test(test_events_that_do_not_add_up_are_refused),
+        cmocka_unit_test(test_formulas_without_end_are_refused),
         cmocka_unit_test(test_numbers_of_texts_are_in_order_of_first_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,12 +8,13 @@
 #include "base/nearest.h"
 #include "names/catalogue.h"
 
-enum { MAX_DEPTH = 16 }; // of names inside formulas
+enum { MAX_DEPTH = 16, MAX_NAMES = 10000 }; // of names inside formulas; of all of them in one
 
 typedef struct formula_scope {
     const tl_profile *profile;
     tl_arena *arena;
     int depth;
+    uint32_t *n_names; // so far
 } formula_scope;
 
 static tl_status compile(const formula_scope *scope, const char *text, const tl_formula **ret_formula, tl_error *err);
@@ -29,6 +30,8 @@ static tl_status no_such_name(const tl_profile *profile, const char *name, tl_er
 
 static tl_status find_leaf(void *ctx, const char *name, tl_leaf *ret_leaf, tl_error *err) {
     const formula_scope *scope = ctx;
+    if (++*scope->n_names > MAX_NAMES)
+        return tl_fail(err, TL_EFORMAT, "%.100s: the formula around it uses more than %d names", name, MAX_NAMES);
     const uint32_t number = tl_profile_find_event(scope->profile, name);
     if (number == TL_PROFILE_NONE)
         return no_such_name(scope->profile, name, err);
@@ -47,7 +50,7 @@ static tl_status find_leaf(void *ctx, const char *name, tl_leaf *ret_leaf, tl_er
     }
     if (scope->depth == MAX_DEPTH)
         return tl_fail(err, TL_EFORMAT, "%.100s: its formula uses itself", name);
-    formula_scope inner = {scope->profile, scope->arena, scope->depth + 1};
+    formula_scope inner = {scope->profile, scope->arena, scope->depth + 1, scope->n_names};
     *ret_leaf = (tl_leaf){.kind = TL_LEAF_FORMULA};
     return compile(&inner, event->formula, &ret_leaf->formula, err);
 }
@@ -58,7 +61,8 @@ static tl_status compile(const formula_scope *scope, const char *text, const tl_
 }
 
 tl_status tl_profile_formula(const tl_profile *profile, const char *text, tl_arena *arena, const tl_formula **ret_formula, tl_error *err) {
-    return compile(&(formula_scope){profile, arena, 0}, text, ret_formula, err);
+    uint32_t n_names = 0;
+    return compile(&(formula_scope){profile, arena, 0, &n_names}, text, ret_formula, err);
 }
 
 static tl_status add_column(const tl_profile *profile, tl_profile_columns *columns, const char *name, tl_error *err) {

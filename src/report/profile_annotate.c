@@ -2,9 +2,12 @@
 // Source and disassembly with counts. A function is printed by address, and a line of source stands
 // above the instructions that were made of it. A file is printed by line.
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/nearest.h"
 #include "names/catalogue.h"
@@ -57,8 +60,11 @@ static bool split(source_text *text, const char *bytes, size_t n_bytes) {
     return true;
 }
 
+// The path is that of a profile, which may name a device or a pipe.
 static char *read_source(const char *path, size_t *ret_n) {
-    FILE *stream = fopen(path, "rb");
+    struct stat about;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *stream = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) ? fdopen(fd, "rb") : NULL;
     size_t room = 1 << 16, n = 0, part;
     char *bytes = stream ? malloc(room) : NULL;
     while (bytes && (part = fread(bytes + n, 1, room - n, stream)) > 0) {
@@ -72,6 +78,8 @@ static char *read_source(const char *path, size_t *ret_n) {
     }
     if (stream)
         fclose(stream);
+    else if (fd >= 0)
+        close(fd);
     *ret_n = n;
     return bytes;
 }

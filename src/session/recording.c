@@ -133,8 +133,15 @@ static tl_status add_settings(tl_profile *p, const tl_session_parts *parts, tl_e
     const tl_header *h = &parts->outline->header;
     const struct {
         const char *name, *value;
-    } texts[] = {{"digest", h->digest},   {"kind", h->kind},       {"machine", h->machine}, {"program", h->program},
-                 {"summary", h->summary}, {"version", h->version}, {"append", h->append},   {"end", tl_end_reason_name(parts->reason)}};
+    } texts[] = {{"digest", h->digest},
+                 {"kind", h->kind},
+                 {"machine", h->machine},
+                 {"program", h->program},
+                 {"summary", h->summary},
+                 {"version", h->version},
+                 {"append", h->append},
+                 {"end", tl_end_reason_name(parts->reason)},
+                 {"isa", parts->machine->engine->isa->name}};
     const struct {
         const char *name;
         uint64_t value;

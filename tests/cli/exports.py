@@ -169,6 +169,15 @@ def pprof_prints_the_totals():
 
 
 @test
+def perf_data_names_the_architecture_of_the_program():
+    for name, wanted, other in (("riscv64", b"riscv64\0", b"aarch64\0"), ("arm64", b"aarch64\0", b"riscv64\0")):
+        path, _ = exported("perfdata", name)
+        with open(path, "rb") as f:
+            data = f.read()
+        equal((wanted in data, other in data), (True, False), name)
+
+
+@test
 def perf_script_prints_samples_that_sum_up():
     perf = reader("perf")
 
