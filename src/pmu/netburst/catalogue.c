@@ -44,7 +44,7 @@ const tl_netburst_metric tl_netburst_metrics[] = {
      .alias = other,                                                                  \
      .event = TL_NB_##id,                                                             \
      .mask = bits,                                                                    \
-     .pebs_enable = (causes) ? (causes) | TL_PEBS_UOP_TAG : 0,                        \
+     .pebs_enable = (causes) != 0 ? (causes) | TL_PEBS_UOP_TAG : 0,                   \
      .matrix_vert = vertical,                                                         \
      .upstream = TL_NB_##first,                                                       \
      .upstream_mask = (uint16_t)(first_bits),                                         \

@@ -283,6 +283,8 @@ static uint64_t count_equal(tl_netburst *n, const tl_netburst_clock *clock, uint
         increments[k] = increment_of(n, c, n_threads);
         if (increments[k].first != increments[k].next)
             step = 1;
+        if (step == 1) // no division for the many clocks that stand alone
+            continue;
         const uint64_t until = clocks_until_change(n, c, increments[k].first);
         step = until < step ? until : step;
     }

@@ -46,6 +46,8 @@ typedef struct feed_thread {
     uint64_t clear_until; // a machine clear goes on until this clock
     uint64_t alone;       // clock of an instruction that executes alone, or NEVER
     source *sources;      // of all masks that signals feed
+    source **watched;     // those among them that a detector selects
+    uint32_t n_watched;
     // Instructions from the trace cache, and to build traces; lines that it drops.
     source delivers, builds, flushes;
     uint8_t mode; // of fetch in the clock under way: MODE_*
@@ -223,9 +225,9 @@ static uint64_t growth_of(const tl_netburst_feed *f, source *s) {
 }
 
 static void add_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
-    for (uint32_t i = 0; i < f->n_sources; i++) {
-        source *s = &t->sources[i];
-        const uint64_t grown = s->is_watched ? growth_of(f, s) : 0;
+    for (uint32_t i = 0; i < t->n_watched; i++) {
+        source *s = t->watched[i];
+        const uint64_t grown = growth_of(f, s);
         if (grown == 0)
             continue;
         add(f, (tl_netburst_event)s->event, owner, grown, 1u << s->bit);
@@ -553,8 +555,12 @@ static void begin_sources(tl_netburst_feed *f, bool is_new) {
             is_wanted[e] |= f->n->escr[tl_netburst_event_rows[e].pair + k] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[e].code;
     for (uint32_t i = 0; i < f->n->n_threads; i++) {
         feed_thread *t = &f->threads[i];
-        for (uint32_t k = 0; k < f->n_sources; k++)
+        t->n_watched = 0;
+        for (uint32_t k = 0; k < f->n_sources; k++) {
             begin_source(f, &t->sources[k], is_wanted[t->sources[k].event], is_new);
+            if (t->sources[k].is_watched)
+                t->watched[t->n_watched++] = &t->sources[k];
+        }
         begin_source(f, &t->delivers, is_wanted[TL_NB_TC_DELIVER_MODE], is_new);
         begin_source(f, &t->builds, is_wanted[TL_NB_TC_DELIVER_MODE], is_new);
         begin_source(f, &t->flushes, is_wanted[TL_NB_TC_MISC], is_new);
@@ -672,7 +678,8 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
     t->alone = NEVER;
     t->mode = MODE_IDLE;
     t->sources = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->sources);
-    if (!t->sources)
+    t->watched = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->watched);
+    if (!t->sources || !t->watched)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
     tl_status status = resolve("core.trace_insn", probe, hart, arena, &t->delivers, err);
     if (status == TL_OK)

@@ -187,6 +187,13 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
     const bool is_machine = config && pmu->host->n_harts > 0;
     if (is_machine && config->core.kind != TL_CORE_OUT_OF_ORDER)
         return tl_fail(err, TL_EINVAL, "pentium4 = on: machine %s has no detailed core; choose machine netburst or ooo", config->name);
+    const tl_netburst_settings *settings = pmu->settings;
+    if (settings->pmi_profile != TL_SKID_FIXED)
+        return tl_fail(err, TL_EINVAL,
+                       "netburst.pmi_profile: interrupts come after a fixed time alone; set it to fixed, and netburst.pmi_latency");
+    if (settings->bus_ratio != tl_netburst_default_settings.bus_ratio)
+        return tl_fail(err, TL_EINVAL, "netburst.bus_ratio: no count and no time depends on the bus clock; leave it at %u",
+                       tl_netburst_default_settings.bus_ratio);
     const uint32_t n_harts = is_machine ? pmu->host->n_harts : 1, n_threads = is_machine && config->core.threads > 1 ? 2 : 1;
     tl_netburst_thread *first = (tl_netburst_thread *)pmu;
     first->n_cores = n_harts / n_threads;

@@ -156,7 +156,7 @@ void tap_rewind(core_tap *t) {
 static tl_flow_result fetch(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn) {
     core_tap *t = tap_of(flow);
     const tl_flow_result result = t->inner->fetch(t->inner, entry, pc, ret_insn);
-    if (result == TL_FLOW_EXECUTED)
+    if (result == TL_FLOW_EXECUTED && t->tap) // clocks tell nothing of a fetch
         add(t, TL_UOP_FETCH, t->core->fetched)->bits = t->inner->bits(t->inner, entry);
     return result;
 }
