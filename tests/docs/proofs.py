@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks that each test and each file that docs/smpm.md names as a proof exists, and that claims 1 to 20 have a row each.
+
+  tests/docs/proofs.py TOP    TOP is the top of the checkout
+"""
+import os
+import re
+import sys
+
+FOLDERS = ["", "src/pmu/smpm", "tests/contract", "tests/cli", "tests/fuzz"]  # as sections 6 and 7 of the page say
+N_CLAIMS = 20
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as source:
+        return source.read()
+
+
+def files_of(top, name):
+    """Paths of the file that the page calls `name`."""
+    paths = [os.path.join(top, folder, name) for folder in FOLDERS]
+    return [path for path in paths if os.path.isfile(path)]
+
+
+def defines(text, name):
+    """C defines a function; a Python runner has a case or a function of that name."""
+    return re.search(rf"^\s*(?:static )?(?:void|bool|int) {name}\(|^def (?:test_|check_)?{name}\(", text, re.M) is not None
+
+
+def faults_of_row(top, where, row):
+    faults, text, seen = [], None, False
+    for word in re.findall(r"`([^`]+)`", row):
+        if re.fullmatch(r"[\w/]+\.(?:c|h|py)", word):
+            paths = files_of(top, word)
+            if not paths:
+                faults.append(f"{where}: no file {word} in {', '.join(FOLDERS[1:])} or the checkout")
+            text, seen = "\n".join(text_of(path) for path in paths), True
+        elif re.fullmatch(r"(?:test_)?[a-z0-9]+(?:_[a-z0-9]+)+", word) and seen and text and not defines(text, word):
+            faults.append(f"{where}: the file before `{word}` defines no test of that name")
+    return faults
+
+
+def claims_of(cell):
+    return [int(number) for number in re.findall(r"\d+", cell)]
+
+
+def main():
+    top = sys.argv[1]
+    page = os.path.join(top, "docs", "smpm.md")
+    text = text_of(page)
+    rows = re.findall(r"^\| *(.+?) *\|(.+)\|$", text[text.index("\n## 6 Claims"):], re.M)
+    claims = text[text.index("\n## 6 Claims"):text.index("\n## 7 Proofs")]
+    found = sorted(n for cell, _ in re.findall(r"^\| *([\d, ]+?) *\|(.+)\|$", claims, re.M) for n in claims_of(cell))
+    faults = [] if found == list(range(1, N_CLAIMS + 1)) else [f"section 6: rows of claims {found}; each of 1 to {N_CLAIMS} needs one"]
+    for subject, rest in rows:
+        faults += faults_of_row(top, f"row {subject}", rest)
+    for fault in faults:
+        print(f"docs/smpm.md: {fault}; correct the page or the test", file=sys.stderr)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
