@@ -221,6 +221,8 @@ xcm_code xcm_halting_step(xcm *m, uint64_t *ret_return) {
         return XCM_LOST;
     xcm_wr(m, XCM_DBG, EDECR, 0);
     switch_breakpoints(m, true);
+    if (code != XCM_DONE) // a later resume must not run with interrupts masked
+        m->dspsr = (m->dspsr & ~(uint32_t)PSTATE_DAIF) | daif;
     XCM_TRY(code);
     m->steps += 1;
     if (m->el > level) {

@@ -29,20 +29,26 @@ static int report_problem(const desk *d, int status, const char *what) {
     return status;
 }
 
+// The whole text is a number, without a sign, of 64 bits.
+static bool read_number(const char *text, uint64_t *ret) {
+    char *end;
+    errno = 0;
+    *ret = strtoull(text, &end, 0);
+    return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
+}
+
 // An address: 0x..., a decimal number, or a symbol, with +OFFSET behind it.
 static bool read_where(desk *d, const char *text, size_t n, uint64_t *ret) {
-    char name[256], *end;
+    char name[256];
     snprintf(name, sizeof name, "%.*s", (int)n, text);
     char *plus = strchr(name, '+');
     uint64_t offset = 0;
     if (plus) {
         *plus = '\0';
-        offset = strtoull(plus + 1, &end, 0);
-        if (*end != '\0' || end == plus + 1)
+        if (!read_number(plus + 1, &offset))
             return false;
     }
-    *ret = strtoull(name, &end, 0);
-    if (end == name || *end != '\0') {
+    if (!read_number(name, ret)) {
         if (tl_debugger_symbol(d->monitor, name, ret, &d->err) != TL_OK)
             return false;
     }

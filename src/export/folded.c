@@ -31,10 +31,13 @@ static tl_status fold(void *ctx, const tl_export_stack *stack, tl_error *err) {
     for (uint32_t i = 0; i < stack->n_frames; i++) {
         const tl_export_frame *frame = &stack->frames[i];
         tl_strbuf_add_char(&f->text, ';');
-        if (frame->function == TL_PROFILE_NONE && !frame->is_inlined && frame->object != TL_PROFILE_NONE)
-            tl_strbuf_addf(&f->text, "[%s]", tl_export_base_name(f->profile->objects[frame->object].path));
-        else
+        if (frame->function == TL_PROFILE_NONE && !frame->is_inlined && frame->object != TL_PROFILE_NONE) {
+            tl_strbuf_add_char(&f->text, '[');
+            add_name(&f->text, tl_export_base_name(f->profile->objects[frame->object].path));
+            tl_strbuf_add_char(&f->text, ']');
+        } else {
             add_name(&f->text, frame->name);
+        }
     }
     bool is_new;
     const uint32_t line = tl_intern_text(&f->lines, tl_strbuf_text(&f->text), &is_new);

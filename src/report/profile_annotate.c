@@ -216,8 +216,9 @@ static void put_place(annotation *a, const tl_profile_insn *insn) {
     fprintf(a->stream, "%s\n", a->options->has_color ? PLAIN : "");
 }
 
-static bool is_target(const annotation *a, uint32_t function, const tl_profile_insn *insn) {
-    for (uint32_t i = 0; i < a->profile->n_insns; i++) {
+// first, end: the instructions among which those of the function are.
+static bool is_target(const annotation *a, uint32_t function, uint32_t first, uint32_t end, const tl_profile_insn *insn) {
+    for (uint32_t i = first; i < end; i++) {
         const tl_profile_insn *other = &a->profile->insns[i];
         if (other->function == function && other->object == insn->object && other->target == insn->address)
             return true;
@@ -236,17 +237,22 @@ static void annotate_function(annotation *a, uint32_t function) {
         measure(a);
     }
     clear(a);
-    for (uint32_t i = 0; i < p->n_insns; i++)
-        if (p->insns[i].function == function)
-            add_insn(a, i);
+    uint32_t first = p->n_insns, end = 0;
+    for (uint32_t i = 0; i < p->n_insns; i++) {
+        if (p->insns[i].function != function)
+            continue;
+        add_insn(a, i);
+        first = i < first ? i : first;
+        end = i + 1;
+    }
     a->hot = tl_profile_real(value_of(a, 0)) * a->options->hot_percent / 100;
     put_heading(a, p->functions[function].name, p->objects[p->functions[function].object].path);
     uint32_t source = TL_PROFILE_NONE, line = 0, inlined = TL_PROFILE_NONE;
-    for (uint32_t i = 0; i < p->n_insns; i++) {
+    for (uint32_t i = first; i < end; i++) {
         const tl_profile_insn *insn = &p->insns[i];
         if (insn->function != function)
             continue;
-        if (is_target(a, function, insn)) {
+        if (is_target(a, function, first, end, insn)) {
             put_numbers(a, true);
             fprintf(a->stream, "%" PRIx64 ":\n", insn->address);
         }

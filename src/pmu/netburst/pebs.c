@@ -38,8 +38,10 @@ bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occu
         return false;
     const uint64_t sum = n->counter[counter] + n_matching;
     n->counter[counter] = sum & TL_NETBURST_VALUE;
-    if (sum > TL_NETBURST_VALUE || (n->cccr[counter] & TL_CCCR_FORCE_OVF))
+    if (sum > TL_NETBURST_VALUE || (n->cccr[counter] & TL_CCCR_FORCE_OVF)) {
         n->cccr[counter] |= TL_CCCR_OVF;
+        n->is_stale = true; // an extended cascade may begin in the next clock
+    }
     return true;
 }
 
@@ -91,6 +93,7 @@ void tl_netburst_assist(tl_netburst *n, uint32_t thread, const uint64_t values[T
     const uint32_t counter = TL_NETBURST_PEBS_T0 + thread;
     area a;
     n->cccr[counter] &= ~TL_CCCR_OVF;
+    n->is_stale = true; // an extended cascade may end
     if (!read_area(n, thread, &a)) {
         t->samples.n_faults += 1;
         return;
