@@ -99,7 +99,7 @@ static void test_without_a_call_graph_stacks_are_functions_and_inlined_calls(voi
     expect(true, "folded", "l1d.load_miss", "prog;f:(int) 3\n"); // recorded without contexts
 }
 
-// f calls itself three times. These calls cost nothing of their own, because the call by main has it.
+// f calls itself three times. These calls have no cost, because it is in that of the call by main.
 static void test_callgrind_has_calls_with_inclusive_costs(void **state) {
     (void)state;
     expect(
