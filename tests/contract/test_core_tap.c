@@ -10,10 +10,10 @@
 #include "isa/rv/hart.h"
 #include "machine/machine.h"
 #include "model/tap.h"
-#include "random_code.h"
+#include "random_threads.h"
 #include "session/description.h"
 
-enum { CODE_BYTES = 48 << 10, DATA_OFFSET = 1 << 20, DATA_BYTES = 256 << 10, MAX_FLIGHT = 2048, MAX_LOG = 1 << 20 };
+enum { MAX_FLIGHT = 2048, MAX_LOG = 1 << 20 };
 
 typedef struct flight { // what a follower of records knows of an instruction
     bool is_here, is_renamed;
@@ -115,23 +115,9 @@ static tl_machine *open_machine(const char *name, rng *r) {
     config.ram_bytes = 16 << 20;
     if (tl_machine_new(&config, &tl_engine_ooo, &machine, &err) != TL_OK)
         fail_msg("%s", err.text);
-    static const uint16_t csrs[] = {0x001, 0x002, 0x003};
     rng again = *r;
-    fill_with(&again, machine->ram, CODE_BYTES, csrs, TL_COUNT_OF(csrs), 8);
-    for (uint32_t i = 0; i < DATA_BYTES; i += 8) {
-        const uint64_t value = next(&again);
-        memcpy(machine->ram + DATA_OFFSET + i, &value, 8);
-    }
+    fill_ram(&again, machine);
     return machine;
-}
-
-static void point(tl_hart *h, uint64_t number) {
-    rng r = {number * UINT64_C(0x9e3779b97f4a7c15) + 1};
-    tl_rv_hart *rv = tl_rv(h);
-    rv->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(&r, 2000) * 16;
-    rv->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(&r, 5000) * 8;
-    rv->x[9] = rv->x[1] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(&r, CODE_BYTES - 8192);
-    h->pc = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(&r, CODE_BYTES / 2 - 64);
 }
 
 // Runs to n instructions; a trap goes on elsewhere, as a kernel would after some time. chop: stops
@@ -141,11 +127,8 @@ static void run_to(tl_machine *machine, uint64_t n, bool chop) {
     h->insn_limit = n;
     while (h->instret < n) {
         h->horizon = chop ? h->now + 1 : UINT64_MAX;
-        if (h->engine->run(h) != TL_STOP_TRAP)
-            continue;
-        h->now += 150;
-        h->tally[TL_S_HART_CYC_SWITCH] += 150;
-        point(h, h->now); // not h->instret, since a place may trap at once
+        if (h->engine->run(h) == TL_STOP_TRAP)
+            leave_trap(h);
     }
 }
 
@@ -267,30 +250,21 @@ static void test_a_tap_changes_no_count(void **state) {
 
 // ---- Two threads of a core.
 
-enum { N = 2, BOTH = 3 };
-
-// A thread goes on elsewhere after a trap, as a kernel would let it after some time.
-static void leave_trap(tl_hart *h) {
-    h->now += 150;
-    h->tally[TL_S_HART_CYC_SWITCH] += 150;
-    point(h, h->now);
-}
-
 // Runs the threads of `running` for n instructions each. A thread that is done lets the other one
 // run alone.
 static void run_threads(tl_machine *machine, uint32_t running, uint64_t n, bool chop) {
-    for (uint32_t i = 0; i < N; i++) {
+    for (uint32_t i = 0; i < N_THREADS; i++) {
         if (running >> i & 1)
             tl_hart_idle_until(machine->harts[i], tl_machine_now_cycles(machine));
         machine->harts[i]->insn_limit = machine->harts[i]->instret + n;
     }
     while (running != 0) {
         uint64_t least = UINT64_MAX, n_insns = UINT64_MAX;
-        for (uint32_t i = 0; i < N; i++)
+        for (uint32_t i = 0; i < N_THREADS; i++)
             least = running >> i & 1 ? tl_lesser(least, machine->harts[i]->now) : least;
         machine->harts[0]->horizon = machine->harts[1]->horizon = chop ? least + 1 : UINT64_MAX;
         tl_hart *h;
-        switch (machine->engine->run_group(machine->harts, N, running, running, &n_insns, &h)) {
+        switch (machine->engine->run_group(machine->harts, N_THREADS, running, running, &n_insns, &h)) {
         case TL_STOP_TRAP: leave_trap(h); break;
         case TL_STOP_LIMIT: running &= ~(1u << h->id); break;
         default: break;
@@ -300,7 +274,7 @@ static void run_threads(tl_machine *machine, uint32_t running, uint64_t n, bool 
 
 // Both threads, then one while the other one waits, by turns.
 static void run_phases(tl_machine *machine, uint64_t n, bool chop) {
-    static const uint32_t running[] = {BOTH, 1, BOTH, 2};
+    static const uint32_t running[] = {BOTH_THREADS, 1, BOTH_THREADS, 2};
     for (uint32_t phase = 0; phase < 8; phase++)
         run_threads(machine, running[phase % 4], n + phase, chop);
 }
@@ -326,7 +300,7 @@ static void test_records_of_two_threads_tell_every_event_once(void **state) {
 static void test_skipped_cycles_of_two_threads_are_told(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed <= 4; seed++)
-        for (uint32_t thread = 0; thread < N; thread++) {
+        for (uint32_t thread = 0; thread < N_THREADS; thread++) {
             rng r = {seed * 22222};
             follower *followers[2] = {&one, &other};
             for (int i = 0; i < 2; i++) {
@@ -350,18 +324,18 @@ static void test_skipped_cycles_of_two_threads_are_told(void **state) {
 static void test_taps_of_two_threads_change_no_count(void **state) {
     (void)state;
     rng r = {4712};
-    follower *followers[N] = {&one, &other};
+    follower *followers[N_THREADS] = {&one, &other};
     tl_machine *with = open_machine("netburst", &r), *without = open_machine("netburst", &r);
-    for (uint32_t i = 0; i < N; i++) {
+    for (uint32_t i = 0; i < N_THREADS; i++) {
         point(with->harts[i], 3 + i);
         point(without->harts[i], 3 + i);
     }
     for (uint32_t taps = 0; taps < 16; taps++) {
-        for (uint32_t i = 0; i < N; i++)
+        for (uint32_t i = 0; i < N_THREADS; i++)
             if (taps >> i & 1)
                 attach_thread(with, i, followers[i]);
         run_phases(with, 200, false);
-        for (uint32_t i = 0; i < N; i++)
+        for (uint32_t i = 0; i < N_THREADS; i++)
             if (taps >> i & 1)
                 detach_thread(with, i);
         run_phases(without, 200, false);

@@ -9,10 +9,8 @@
 #include "isa/rv/hart.h"
 #include "machine/machine.h"
 #include "pmu/netburst/netburst.h"
-#include "random_code.h"
+#include "random_threads.h"
 #include "session/description.h"
-
-enum { CODE_BYTES = 48 << 10, DATA_OFFSET = 1 << 20, DATA_BYTES = 256 << 10, N = 2, BOTH = 3 };
 
 static tl_machine *open_machine(uint64_t seed) {
     tl_config config;
@@ -23,50 +21,28 @@ static tl_machine *open_machine(uint64_t seed) {
     config.ram_bytes = 16 << 20;
     if (tl_machine_new(&config, &tl_engine_ooo, &machine, &err) != TL_OK)
         fail_msg("%s", err.text);
-    static const uint16_t csrs[] = {0x001, 0x002, 0x003};
-    rng r = {seed};
-    fill_with(&r, machine->ram, CODE_BYTES, csrs, TL_COUNT_OF(csrs), 8);
-    for (uint32_t i = 0; i < DATA_BYTES; i += 8) {
-        const uint64_t value = next(&r);
-        memcpy(machine->ram + DATA_OFFSET + i, &value, 8);
-    }
+    fill_ram(&(rng){seed}, machine);
     return machine;
-}
-
-static void point(tl_hart *h, uint64_t number) {
-    rng r = {number * UINT64_C(0x9e3779b97f4a7c15) + 1};
-    tl_rv_hart *rv = tl_rv(h);
-    rv->x[2] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 4 + (uint64_t)below(&r, 2000) * 16;
-    rv->x[8] = TL_RAM_BASE_PADDR + DATA_OFFSET + DATA_BYTES / 2 + (uint64_t)below(&r, 5000) * 8;
-    rv->x[9] = rv->x[1] = TL_RAM_BASE_PADDR + 4096 + (uint64_t)below(&r, CODE_BYTES - 8192);
-    h->pc = TL_RAM_BASE_PADDR + 2 * (uint64_t)below(&r, CODE_BYTES / 2 - 64);
-}
-
-// A thread goes on elsewhere after a trap, as a kernel would let it after some time.
-static void leave_trap(tl_hart *h) {
-    h->now += 150;
-    h->tally[TL_S_HART_CYC_SWITCH] += 150;
-    point(h, h->now);
 }
 
 // Runs the threads of `running` for n cycles. chop: stops after each cycle.
 static void run_threads(tl_machine *machine, uint32_t running, uint64_t n, bool chop) {
     static int program;
     const uint64_t now = tl_machine_now_cycles(machine), end = now + n;
-    for (uint32_t i = 0; i < N; i++) {
+    for (uint32_t i = 0; i < N_THREADS; i++) {
         tl_hart_idle_until(machine->harts[i], now);
         machine->harts[i]->insn_limit = UINT64_MAX;
         machine->harts[i]->client = running >> i & 1 ? &program : NULL; // it has something to run
     }
     while (running != 0) {
         uint64_t least = UINT64_MAX, n_insns = UINT64_MAX;
-        for (uint32_t i = 0; i < N; i++)
+        for (uint32_t i = 0; i < N_THREADS; i++)
             least = running >> i & 1 ? tl_lesser(least, machine->harts[i]->now) : least;
         machine->harts[0]->horizon = machine->harts[1]->horizon = chop ? least + 1 : end;
         tl_hart *h;
-        if (machine->engine->run_group(machine->harts, N, running, running, &n_insns, &h) == TL_STOP_TRAP)
+        if (machine->engine->run_group(machine->harts, N_THREADS, running, running, &n_insns, &h) == TL_STOP_TRAP)
             leave_trap(h);
-        for (uint32_t i = 0; i < N; i++)
+        for (uint32_t i = 0; i < N_THREADS; i++)
             if (machine->harts[i]->now >= end)
                 running &= ~(1u << i);
     }
@@ -135,7 +111,7 @@ static uint64_t truth_of(tl_machine *machine, const counted *row, uint32_t hart)
 static uint32_t counter_of(const counted *row, uint32_t thread) { return row->counter + thread * (row->counter == 16 ? 1 : 2); }
 
 static void start(tl_netburst *n, const counted *row) {
-    for (uint32_t t = 0; t < N; t++) {
+    for (uint32_t t = 0; t < N_THREADS; t++) {
         const uint32_t threads = t == 0 ? TL_ESCR_T0_USR | TL_ESCR_T0_OS : TL_ESCR_T1_USR | TL_ESCR_T1_OS;
         wrmsr(n, row->msr + t, (uint64_t)row->event << TL_ESCR_EVENT_LSB | row->mask << TL_ESCR_MASK_LSB | threads);
         wrmsr(n, TL_MSR_CCCR + counter_of(row, t), TL_CCCR_ENABLE | row->select << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB);
@@ -145,14 +121,14 @@ static void start(tl_netburst *n, const counted *row) {
 // Both threads have nothing to run, until the same clock.
 static void halt(tl_machine *machine, uint64_t n) {
     const uint64_t now = tl_machine_now_cycles(machine);
-    for (uint32_t i = 0; i < N; i++) {
+    for (uint32_t i = 0; i < N_THREADS; i++) {
         machine->harts[i]->client = NULL;
         tl_hart_idle_until(machine->harts[i], now + n);
     }
 }
 
 static void run_phases(tl_machine *machine, bool chop) {
-    static const uint32_t running[] = {BOTH, 1, BOTH, 2};
+    static const uint32_t running[] = {BOTH_THREADS, 1, BOTH_THREADS, 2};
     for (uint32_t phase = 0; phase < 8; phase++)
         run_threads(machine, running[phase % 4], 5000 + 7 * phase, chop);
     // Uops that were taken back last are reported as bogus by and by.
@@ -164,16 +140,16 @@ static void test_counts_of_both_threads_are_the_machines_own(void **state) {
     for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++) {
         tl_machine *machine = open_machine(4711 + k);
         tl_netburst *n = pmu_of(machine, 1);
-        uint64_t before[N];
+        uint64_t before[N_THREADS];
         point(machine->harts[0], k);
         point(machine->harts[1], k + 100);
-        run_threads(machine, BOTH, 100, false);
+        run_threads(machine, BOTH_THREADS, 100, false);
         halt(machine, 0);
         start(n, &rows[k]);
-        for (uint32_t i = 0; i < N; i++)
+        for (uint32_t i = 0; i < N_THREADS; i++)
             before[i] = truth_of(machine, &rows[k], i);
         run_phases(machine, false);
-        for (uint32_t i = 0; i < N; i++) {
+        for (uint32_t i = 0; i < N_THREADS; i++) {
             const uint64_t want = truth_of(machine, &rows[k], i) - before[i];
             const uint64_t has = rdmsr(n, TL_MSR_COUNTER + counter_of(&rows[k], i));
             if (has != want)
