@@ -31,12 +31,16 @@ bool xcm_is_target_lost(const xcm *m) {
     return !(m->prsr & PRSR_PU) || (m->prsr & (PRSR_R | PRSR_DLK)) != 0 || (m->sticky & (PRSR_SPD | PRSR_SR)) != 0;
 }
 
-xcm_code xcm_make_accessible(xcm *m) {
+xcm_code xcm_poll_target(xcm *m) {
     (void)xcm_poll_prsr(m);
-    if (xcm_is_target_lost(m)) {
-        m->has_lost = true;
-        return XCM_LOST;
-    }
+    if (!xcm_is_target_lost(m))
+        return XCM_DONE;
+    m->has_lost = true;
+    return XCM_LOST;
+}
+
+xcm_code xcm_make_accessible(xcm *m) {
+    XCM_TRY(xcm_poll_target(m));
     if (m->prsr & PRSR_EDAD)
         return XCM_NO_AUTHORITY;
     if (m->prsr & PRSR_OSLK) {

@@ -51,11 +51,7 @@ static xcm_code acknowledge(xcm *m) {
 static xcm_code wait_halted(xcm *m, uint64_t limit_ns) {
     const uint64_t since = m->now_ns;
     for (;;) {
-        (void)xcm_poll_prsr(m);
-        if (xcm_is_target_lost(m)) {
-            m->has_lost = true;
-            return XCM_LOST;
-        }
+        XCM_TRY(xcm_poll_target(m));
         if (m->prsr & PRSR_HALTED)
             return XCM_DONE;
         if (m->now_ns - since > limit_ns)
@@ -134,12 +130,8 @@ static xcm_code write_back(xcm *m) {
 static xcm_code wait_restarted(xcm *m) {
     const uint64_t since = m->now_ns;
     for (;;) {
-        const uint32_t prsr = xcm_poll_prsr(m);
-        if (xcm_is_target_lost(m)) {
-            m->has_lost = true;
-            return XCM_LOST;
-        }
-        if ((m->sticky & PRSR_SDR) || !(prsr & PRSR_HALTED))
+        XCM_TRY(xcm_poll_target(m));
+        if ((m->sticky & PRSR_SDR) || !(m->prsr & PRSR_HALTED))
             return XCM_DONE;
         if (m->now_ns - since > T_RESUME_NS)
             return XCM_TIMEOUT;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Direct reads, decoded by the tables of the Cortex-A53's manual (DDI 0500, 6.7). The lowest bits of
-// a data tag are not valid on all parts, so the set gives them.
+// Decoder of direct reads, by the tables of the Cortex-A53's manual (DDI 0500, 6.7). Some parts
+// leave the lowest bits of a data tag invalid; the decoder takes these from the set.
 #include "xcm.h"
 
 static uint64_t field(const uint32_t dr[4], uint32_t high, uint32_t low) {

@@ -42,7 +42,7 @@ struct xcm {
     uint64_t args[XCM_ELEMENTS], results[XCM_ELEMENTS];
     uint8_t reply[XCM_PACKET_BYTES], event[XCM_HEADER_BYTES + 32];
 
-    // What attach found, and detach puts back.
+    // State before attach, which detach puts back.
     bool is_attached, has_secure_debug;
     uint32_t saved_edscr, saved_edecr, saved_edeccr, saved_cti_control, saved_gate, saved_inen[CTI_TRIGGERS], saved_outen[CTI_TRIGGERS];
     uint32_t saved_bvr[XCM_BREAKPOINTS][2], saved_bcr[XCM_BREAKPOINTS], n_breakpoints, n_context;
@@ -73,7 +73,7 @@ struct xcm {
     bool has_told_no_halt;
     uint32_t edecr_ss;
 
-    // What PMU_CTL asked for in state IDLE.
+    // Wishes of PMU_CTL in state IDLE, applied at LISTEN_START.
     uint32_t shadow_typer[XCM_COUNTERS], shadow_programmed, shadow_mask;
     bool shadow_on;
 
@@ -86,11 +86,25 @@ struct xcm {
     uint64_t memory[XCM_MEMORY_BYTES / 8];
 };
 
+// -- Bytes of packets, of the ring and of memory are little-endian.
+static inline uint64_t xcm_get_bytes(const uint8_t *at, uint32_t n) {
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < n; i++)
+        value |= (uint64_t)at[i] << 8 * i;
+    return value;
+}
+static inline void xcm_put_bytes(uint8_t *at, uint32_t n, uint64_t value) {
+    for (uint32_t i = 0; i < n; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+}
+
 // -- access.c: the only file that reaches registers.
 uint32_t xcm_rd(xcm *m, xcm_block block, uint32_t offset);
 void xcm_wr(xcm *m, xcm_block block, uint32_t offset, uint32_t value);
 uint32_t xcm_poll_prsr(xcm *m); // the only reader of EDPRSR
 bool xcm_is_target_lost(const xcm *m);
+// Polls EDPRSR. XCM_LOST: the target lost power or was reset, and *m remembers that.
+xcm_code xcm_poll_target(xcm *m);
 // Core registers may be accessed: power, no lock. Takes the OS lock back.
 xcm_code xcm_make_accessible(xcm *m);
 bool xcm_is_over_budget(const xcm *m);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Packets: a header of 32 bytes and elements of 8 bytes, little-endian. The checksum is that of the
 // Internet (RFC 1071) over little-endian words.
-#include "xcm.h"
+#include "internal.h"
 
 #include <string.h>
 
@@ -17,22 +17,11 @@ enum {
     AT_RESERVED = 24
 };
 
-static uint64_t get_bytes(const uint8_t *at, uint32_t n) {
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < n; i++)
-        value |= (uint64_t)at[i] << 8 * i;
-    return value;
-}
-static void put_bytes(uint8_t *at, uint32_t n, uint64_t value) {
-    for (uint32_t i = 0; i < n; i++)
-        at[i] = (uint8_t)(value >> 8 * i);
-}
-
 uint16_t xcm_checksum(const uint8_t *packet, uint32_t n_bytes) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i + 1 < n_bytes; i += 2)
         if (i != AT_CHECKSUM) {
-            sum += (uint32_t)get_bytes(packet + i, 2);
+            sum += (uint32_t)xcm_get_bytes(packet + i, 2);
             sum = (sum & 0xffff) + (sum >> 16);
         }
     const uint16_t inverted = (uint16_t)~sum;
@@ -42,30 +31,30 @@ uint16_t xcm_checksum(const uint8_t *packet, uint32_t n_bytes) {
 uint32_t xcm_seal(uint8_t *packet, uint16_t direction, uint16_t op, uint8_t code, uint8_t state, uint32_t n_elements) {
     const uint32_t length = XCM_HEADER_BYTES + 8 * n_elements;
     memset(packet, 0, XCM_HEADER_BYTES);
-    put_bytes(packet + AT_LENGTH, 4, length);
-    put_bytes(packet + AT_DIRECTION, 2, direction);
-    put_bytes(packet + AT_OP, 2, op);
+    xcm_put_bytes(packet + AT_LENGTH, 4, length);
+    xcm_put_bytes(packet + AT_DIRECTION, 2, direction);
+    xcm_put_bytes(packet + AT_OP, 2, op);
     packet[AT_CODE] = code;
     packet[AT_STATE] = state;
-    put_bytes(packet + AT_N, 4, n_elements);
-    put_bytes(packet + AT_LIST, 8, n_elements > 0 ? XCM_HEADER_BYTES : 0);
-    put_bytes(packet + AT_CHECKSUM, 2, xcm_checksum(packet, length));
+    xcm_put_bytes(packet + AT_N, 4, n_elements);
+    xcm_put_bytes(packet + AT_LIST, 8, n_elements > 0 ? XCM_HEADER_BYTES : 0);
+    xcm_put_bytes(packet + AT_CHECKSUM, 2, xcm_checksum(packet, length));
     return length;
 }
 
-void xcm_put_element(uint8_t *packet, uint32_t index, uint64_t value) { put_bytes(packet + XCM_HEADER_BYTES + 8 * index, 8, value); }
-uint64_t xcm_element(const uint8_t *packet, uint32_t index) { return get_bytes(packet + XCM_HEADER_BYTES + 8 * index, 8); }
+void xcm_put_element(uint8_t *packet, uint32_t index, uint64_t value) { xcm_put_bytes(packet + XCM_HEADER_BYTES + 8 * index, 8, value); }
+uint64_t xcm_element(const uint8_t *packet, uint32_t index) { return xcm_get_bytes(packet + XCM_HEADER_BYTES + 8 * index, 8); }
 
 void xcm_read_header(const uint8_t *packet, xcm_packet *ret) {
-    ret->length = (uint32_t)get_bytes(packet + AT_LENGTH, 4);
-    ret->direction = (uint16_t)get_bytes(packet + AT_DIRECTION, 2);
-    ret->checksum = (uint16_t)get_bytes(packet + AT_CHECKSUM, 2);
-    ret->op = (uint16_t)get_bytes(packet + AT_OP, 2);
+    ret->length = (uint32_t)xcm_get_bytes(packet + AT_LENGTH, 4);
+    ret->direction = (uint16_t)xcm_get_bytes(packet + AT_DIRECTION, 2);
+    ret->checksum = (uint16_t)xcm_get_bytes(packet + AT_CHECKSUM, 2);
+    ret->op = (uint16_t)xcm_get_bytes(packet + AT_OP, 2);
     ret->code = packet[AT_CODE];
     ret->state = packet[AT_STATE];
-    ret->n_elements = (uint32_t)get_bytes(packet + AT_N, 4);
-    ret->list = get_bytes(packet + AT_LIST, 8);
-    ret->reserved = get_bytes(packet + AT_RESERVED, 8);
+    ret->n_elements = (uint32_t)xcm_get_bytes(packet + AT_N, 4);
+    ret->list = xcm_get_bytes(packet + AT_LIST, 8);
+    ret->reserved = xcm_get_bytes(packet + AT_RESERVED, 8);
 }
 
 // Elements must fill the packet. A pointer into the sender's memory is the transport's business, so

@@ -226,7 +226,8 @@ static xcm_code make_plan(xcm *m, const uint64_t *args, uint32_t n, plan *ret) {
     return XCM_DONE;
 }
 
-// Another line of the page makes the walk, so that the window has none. XCM_BAD_ARGUMENT: not mapped.
+// Reads another line of the page of v. The read makes the page walk, so the window makes none.
+// XCM_BAD_ARGUMENT: v is not mapped.
 static xcm_code warm_page(xcm *m, uint64_t v) {
     uint64_t paddr = 0;
     bool is_mapped = false;
@@ -306,8 +307,8 @@ static xcm_code null_windows(xcm *m, const plan *load) {
     return XCM_DONE;
 }
 
-// Maintenance by address empties the micro-TLBs and takes one page from the main TLB. A foreign page
-// leaves the main TLB as it is.
+// TLBI by address empties the micro-TLBs and takes one page from the main TLB. A page that the
+// program does not use leaves the main TLB as it is.
 static xcm_code drop_page(xcm *m, uint64_t vaddr) {
     uint64_t operand = vaddr / PAGE_BYTES & UINT64_C(0xfffffffffff);
     XCM_TRY(above(m, 1, I_TLBI_VAAE1, false, &operand));

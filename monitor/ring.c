@@ -17,16 +17,6 @@ enum {
 };
 enum { ALIGNMENT = 8 };
 
-static uint64_t ring_get(const uint8_t *at, uint32_t n) {
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < n; i++)
-        value |= (uint64_t)at[i] << 8 * i;
-    return value;
-}
-static void ring_put(uint8_t *at, uint32_t n, uint64_t value) {
-    for (uint32_t i = 0; i < n; i++)
-        at[i] = (uint8_t)(value >> 8 * i);
-}
 static uint64_t load_acquire(const uint8_t *at) { return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE); }
 static void store_release(uint8_t *at, uint64_t value) { __atomic_store_n((uint64_t *)(void *)at, value, __ATOMIC_RELEASE); }
 
@@ -35,10 +25,10 @@ void xcm_ring_init(xcm *m) {
         return;
     uint8_t *r = m->config.ring;
     memset(r, 0, XCM_RING_HEADER_BYTES);
-    ring_put(r + AT_MAGIC, 4, XCM_RING_MAGIC);
-    ring_put(r + AT_VERSION, 2, 1);
-    ring_put(r + AT_HEADER_SIZE, 2, XCM_RING_HEADER_BYTES);
-    ring_put(r + AT_BYTES, 8, m->config.ring_bytes);
+    xcm_put_bytes(r + AT_MAGIC, 4, XCM_RING_MAGIC);
+    xcm_put_bytes(r + AT_VERSION, 2, 1);
+    xcm_put_bytes(r + AT_HEADER_SIZE, 2, XCM_RING_HEADER_BYTES);
+    xcm_put_bytes(r + AT_BYTES, 8, m->config.ring_bytes);
     xcm_ring_note_state(m);
 }
 
@@ -46,16 +36,16 @@ void xcm_ring_note_state(xcm *m) {
     if (!m->config.ring)
         return;
     m->config.ring[AT_STATE] = (uint8_t)m->state;
-    ring_put(m->config.ring + AT_ROUND, 4, m->round);
+    xcm_put_bytes(m->config.ring + AT_ROUND, 4, m->round);
 }
 
 static void put_record(uint8_t *at, const xcm_record *record) {
-    ring_put(at, 4, record->size);
-    ring_put(at + 4, 2, record->type);
-    ring_put(at + 6, 2, record->flags);
-    ring_put(at + 8, 8, record->seq);
-    ring_put(at + 16, 8, record->time_ns);
-    ring_put(at + 24, 8, record->pc);
+    xcm_put_bytes(at, 4, record->size);
+    xcm_put_bytes(at + 4, 2, record->type);
+    xcm_put_bytes(at + 6, 2, record->flags);
+    xcm_put_bytes(at + 8, 8, record->seq);
+    xcm_put_bytes(at + 16, 8, record->time_ns);
+    xcm_put_bytes(at + 24, 8, record->pc);
 }
 
 bool xcm_ring_add(xcm *m, xcm_record_type type, uint16_t flags, const uint64_t *words, uint32_t n_words) {
@@ -73,21 +63,21 @@ bool xcm_ring_add(xcm *m, xcm_record_type type, uint16_t flags, const uint64_t *
     const uint64_t seq = m->ring_seq++;
     if (bytes - (head - m->ring_tail) < pad + size) {
         m->n_dropped += 1;
-        ring_put(r + AT_DROPPED, 8, m->n_dropped);
+        xcm_put_bytes(r + AT_DROPPED, 8, m->n_dropped);
         return false;
     }
     uint8_t *data = r + XCM_RING_HEADER_BYTES;
     // A gap may be shorter than a record's head: size and type are all that a PAD has for sure.
     if (pad > 0) {
         memset(data + offset, 0, pad);
-        ring_put(data + offset, 4, pad);
-        ring_put(data + offset + 4, 2, XCM_RECORD_PAD);
+        xcm_put_bytes(data + offset, 4, pad);
+        xcm_put_bytes(data + offset + 4, 2, XCM_RECORD_PAD);
     }
     const xcm_record record = {size, (uint16_t)type, (uint16_t)(flags | (m->ledger != 0 ? XCM_FLAG_PERTURBED : 0)), seq, m->now_ns, m->dlr};
     uint8_t *at = data + (pad > 0 ? 0 : offset);
     put_record(at, &record);
     for (uint32_t i = 0; i < n_words; i++)
-        ring_put(at + XCM_RECORD_BYTES + 8 * i, 8, words[i]);
+        xcm_put_bytes(at + XCM_RECORD_BYTES + 8 * i, 8, words[i]);
     m->ring_head = head + pad + size;
     store_release(r + AT_HEAD, m->ring_head);
     return true;
@@ -95,15 +85,15 @@ bool xcm_ring_add(xcm *m, xcm_record_type type, uint16_t flags, const uint64_t *
 
 // The reader's side. Sizes are checked, because the writer may be anybody.
 bool xcm_ring_take(uint8_t *ring, xcm_record *ret, uint8_t *to, uint32_t capacity) {
-    const uint64_t bytes = ring_get(ring + AT_BYTES, 8), head = load_acquire(ring + AT_HEAD);
+    const uint64_t bytes = xcm_get_bytes(ring + AT_BYTES, 8), head = load_acquire(ring + AT_HEAD);
     uint64_t tail = load_acquire(ring + AT_TAIL);
     if (bytes == 0 || (bytes & (bytes - 1)) != 0)
         return false;
     while (tail < head) {
         const uint64_t offset = tail & (bytes - 1);
         const uint8_t *at = ring + XCM_RING_HEADER_BYTES + offset;
-        const uint32_t size = (uint32_t)ring_get(at, 4);
-        const uint16_t type = (uint16_t)ring_get(at + 4, 2);
+        const uint32_t size = (uint32_t)xcm_get_bytes(at, 4);
+        const uint16_t type = (uint16_t)xcm_get_bytes(at + 4, 2);
         if (size < ALIGNMENT || size % ALIGNMENT != 0 || size > bytes - offset || size > head - tail)
             return false;
         tail += size;
@@ -111,7 +101,8 @@ bool xcm_ring_take(uint8_t *ring, xcm_record *ret, uint8_t *to, uint32_t capacit
             store_release(ring + AT_TAIL, tail);
             continue;
         }
-        *ret = (xcm_record){size, type, (uint16_t)ring_get(at + 6, 2), ring_get(at + 8, 8), ring_get(at + 16, 8), ring_get(at + 24, 8)};
+        *ret = (xcm_record){
+            size, type, (uint16_t)xcm_get_bytes(at + 6, 2), xcm_get_bytes(at + 8, 8), xcm_get_bytes(at + 16, 8), xcm_get_bytes(at + 24, 8)};
         const uint32_t n = size - XCM_RECORD_BYTES;
         memcpy(to, at + XCM_RECORD_BYTES, n < capacity ? n : capacity);
         store_release(ring + AT_TAIL, tail);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The list of addresses, programs for them, and step mode: one hardware breakpoint serves any number
-// of addresses, because the monitor computes the address of the next instruction at every stop.
+// List of addresses with their programs, and step mode. In step mode one hardware breakpoint serves
+// any number of addresses: at every stop the monitor computes the address of the next instruction.
 #include "internal.h"
 
 enum { SCAN_WORDS = 16, FLAG_STEP = 1, FLAG_APPEND = 2 };

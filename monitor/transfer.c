@@ -130,17 +130,6 @@ xcm_code xcm_write_register(xcm *m, uint32_t n, uint64_t value) {
 
 // -- Memory, at the level of entry and with its translation.
 
-static void put_value(uint8_t *to, uint64_t value, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        to[i] = (uint8_t)(value >> 8 * i);
-}
-static uint64_t value_of(const uint8_t *from, uint32_t n) {
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < n; i++)
-        value |= (uint64_t)from[i] << 8 * i;
-    return value;
-}
-
 // The largest aligned access at an address: its size is 1 << the result.
 static uint32_t size_log2(uint64_t address, uint32_t n_bytes) {
     uint32_t size = 3;
@@ -163,11 +152,11 @@ static xcm_code slow(xcm *m, uint64_t address, uint8_t *bytes, uint32_t n_bytes,
         if (xcm_is_over_budget(m))
             return XCM_OVER_BUDGET;
         if (!is_load)
-            XCM_TRY(xcm_set_x(m, 1, value_of(bytes + done, 1u << size)));
+            XCM_TRY(xcm_set_x(m, 1, xcm_get_bytes(bytes + done, 1u << size)));
         XCM_TRY(xcm_execute(m, access_word(is_load, size)));
         if (is_load) {
             XCM_TRY(xcm_get_x(m, 1, &value));
-            put_value(bytes + done, value, 1u << size);
+            xcm_put_bytes(bytes + done, 1u << size, value);
         }
         done += 1u << size;
     }
@@ -203,18 +192,18 @@ static xcm_code read_words(xcm *m, uint8_t *to, uint32_t n_words) {
     (void)xcm_rd(m, XCM_DBG, DBGDTRTX); // starts the first load
     for (uint32_t i = 0; i + 1 < n_words; i++) {
         XCM_TRY(wait_for(m, SCR_ITE | SCR_TXFULL, 0));
-        put_value(to + 4 * i, xcm_rd(m, XCM_DBG, DBGDTRTX), 4);
+        xcm_put_bytes(to + 4 * i, 4, xcm_rd(m, XCM_DBG, DBGDTRTX));
     }
     XCM_TRY(wait_for(m, SCR_ITE | SCR_TXFULL, 0));
     XCM_TRY(set_memory_access(m, false));
-    put_value(to + 4 * (n_words - 1), xcm_rd(m, XCM_DBG, DBGDTRTX), 4);
+    xcm_put_bytes(to + 4 * (n_words - 1), 4, xcm_rd(m, XCM_DBG, DBGDTRTX));
     return XCM_DONE;
 }
 static xcm_code write_words(xcm *m, const uint8_t *from, uint32_t n_words) {
     XCM_TRY(set_memory_access(m, true));
     for (uint32_t i = 0; i < n_words; i++) {
         XCM_TRY(wait_for(m, SCR_ITE, SCR_RXFULL));
-        xcm_wr(m, XCM_DBG, DBGDTRRX, (uint32_t)value_of(from + 4 * i, 4));
+        xcm_wr(m, XCM_DBG, DBGDTRRX, (uint32_t)xcm_get_bytes(from + 4 * i, 4));
     }
     XCM_TRY(wait_for(m, SCR_ITE, SCR_RXFULL));
     return set_memory_access(m, false);
@@ -299,6 +288,6 @@ xcm_code xcm_read_code(xcm *m, uint64_t address, uint32_t *ret_word) {
     }
     m->ledger |= LEDGER_CODE;
     XCM_TRY(xcm_read_memory(m, address, bytes, 4, false));
-    *ret_word = (uint32_t)value_of(bytes, 4);
+    *ret_word = (uint32_t)xcm_get_bytes(bytes, 4);
     return XCM_DONE;
 }

@@ -97,7 +97,7 @@ enum {
 
 typedef enum xcm_block { XCM_DBG, XCM_CTI, XCM_PMU, XCM_N_BLOCKS } xcm_block;
 
-// What the target itself runs in normal state for CACHE_FLUSH.
+// Routines of CACHE_FLUSH. The target itself runs one in normal state.
 typedef enum xcm_routine { XCM_FLUSH_L1D = 1, XCM_FLUSH_L1I = 2, XCM_FLUSH_BOTH = 3 } xcm_routine;
 // The routine's progress.
 typedef enum xcm_progress { XCM_RUNS, XCM_HAS_RUN, XCM_CANNOT } xcm_progress;

@@ -47,7 +47,7 @@ void tl_xcm_model_free(tl_xcm_model *model); // NULL is fine
 
 // Sends a packet and ticks until its reply has come.
 void tl_xcm_send(tl_xcm_model *model, const uint8_t *packet, uint32_t n_bytes, tl_xcm_reply *ret_reply);
-// The same for a function with its arguments.
+// Sends the packet of a function with its arguments, as tl_xcm_send does. Returns the reply's code.
 xcm_code tl_xcm_call(tl_xcm_model *model, xcm_function function, const uint64_t *args, uint32_t n, tl_xcm_reply *ret_reply);
 // One tick, or time alone if nobody listens. The harts advance.
 void tl_xcm_tick(tl_xcm_model *model);

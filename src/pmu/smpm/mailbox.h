@@ -15,8 +15,8 @@
 //   04 IDLE    arg1 0: DATA_OUT idle cycles, EXT_OUT all cycles since the last LATCH, low halves;
 //              arg1 1: high halves of the same sample
 //   05 STATUS  DATA_OUT 0 driver loaded, 1 lossy, 2 overflow, 15:8 partitions in use
-//   07 NAME    arg1 and arg2 are the metric's index, DATA_IN k: DATA_OUT and EXT_OUT hold bytes 8 k to
-//              8 k + 7 of its name. A NUL ends the name. The specification has no such code.
+//   07 NAME    arg1 and arg2 are the metric's index, DATA_IN is k. DATA_OUT and EXT_OUT hold bytes
+//              8 k to 8 k + 7 of the metric's name. A NUL ends it. This code is not the specification's.
 //   10 AUTH    arg1 0: begins; DATA_IN requester; DATA_OUT, EXT_OUT challenge
 //              arg1 1: proves; AUTH = code "oob proof"; arg1 2: ends
 //   11 CONFIG  arg1 key, DATA_IN value; AUTH = code of the command
