@@ -5,11 +5,11 @@
 # and kernel.ARCH.config are the whole difference.
 #
 #   guest/linux/build.sh [OUT]             default: $XDG_CACHE_HOME/tally/linux, usually ~/.cache/tally/linux
-#   guest/linux/build.sh --arm64 [OUT]     the same for arm64, without perf; default: ~/.cache/tally/linux-arm64
+#   guest/linux/build.sh --arm64 [OUT]     the same for arm64; default: ~/.cache/tally/linux-arm64
 #
 #   OUT/Image, OUT/System.map, OUT/kernel.config   the kernel
 #   OUT/perf                                       perf, static, for the guest
-#   OUT/initramfs.cpio                             init, perf_events, and on riscv perf and smpm_reader: see pack; not compressed, so that no boot unpacks it
+#   OUT/initramfs.cpio                             init, perf_events, perf, and on riscv smpm_reader: see pack; not compressed, so that no boot unpacks it
 #   OUT/cache/                                     the kernel and perf by the digest of all that they are made from: built once
 #
 # BUSYBOX=FILE puts that busybox into the initial file system, whose shell init then uses
@@ -141,13 +141,11 @@ take() { # FOLDER: its files are what OUT shows
 kernel=$out/cache/kernel-$(digest build_kernel "$here/kernel.config" "$here/kernel.$arch.config")
 [ -d "$kernel" ] || build_kernel "$kernel"
 take "$kernel"
+perf=$out/cache/perf-$(digest build_perf)
+[ -d "$perf" ] || build_perf "$perf"
+take "$perf"
 programs="init perf_events"
-if [ $arch = riscv ]; then
-    perf=$out/cache/perf-$(digest build_perf)
-    [ -d "$perf" ] || build_perf "$perf"
-    take "$perf"
-    programs="init perf_events smpm_reader"
-fi
+[ $arch = arm64 ] || programs="$programs smpm_reader"
 
 started=$(date +%s)
 for program in $programs; do
@@ -155,7 +153,7 @@ for program in $programs; do
     mv "$out/$program.new" "$out/$program"
 done
 set -- /init="$out/init"
-set -- "$@" /bin/perf_events="$out/perf_events"
-[ $arch = arm64 ] || set -- "$@" /bin/perf="$out/perf" /bin/smpm_reader="$out/smpm_reader"
+set -- "$@" /bin/perf_events="$out/perf_events" /bin/perf="$out/perf"
+[ $arch = arm64 ] || set -- "$@" /bin/smpm_reader="$out/smpm_reader"
 "$here/pack" "$out/initramfs.cpio" "$@" ${BUSYBOX:+/bin/busybox="$BUSYBOX"}
 report initramfs "$started" "$out"
