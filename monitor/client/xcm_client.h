@@ -34,12 +34,15 @@ typedef struct xcm_client_event {
 // What carries packets. A transport is allocated by its own function of opening.
 typedef struct xcm_transport {
     void *ctx;
+    int target; // core of this system; -1: the target is elsewhere
     // Sends one packet.
     int (*send)(void *ctx, const uint8_t *packet, uint32_t n_bytes);
     // Receives one packet. Returns its bytes, 0 when the time is over, or a negative errno value.
     int (*receive)(void *ctx, uint8_t *to, uint32_t capacity, int timeout_ms);
     // Header and data of the ring, of n_bytes in all; NULL: the transport has none.
     uint8_t *(*ring)(void *ctx, size_t *ret_bytes);
+    // Writes the transcript to a descriptor of this process; NULL: there is none.
+    int (*transcript)(void *ctx, int to);
     void (*close)(void *ctx);
 } xcm_transport;
 
@@ -61,6 +64,9 @@ int xcm_client_send(xcm_client *client, const uint8_t *packet, uint32_t n_bytes,
 int xcm_client_wait(xcm_client *client, int timeout_ms, xcm_client_event *ret_event);
 // The next record of the ring. `to` gets at most `capacity` bytes of its payload. false: there is none.
 bool xcm_client_take(xcm_client *client, xcm_record *ret_record, uint8_t *to, uint32_t capacity);
+
+// Writes what the monitor has recorded, as monitor/linux/transcript.h lays it out. -ENOSYS: nothing.
+int xcm_client_transcript(xcm_client *client, int to);
 
 // -- Code at addresses. A hit at the address calls `fn` while the target is halted; RESUME follows by
 // itself. NULL removes it. At most XCM_CLIENT_HITS addresses; -ENOSPC otherwise.
