@@ -21,8 +21,8 @@ typedef struct tl_plain_text {
 } tl_plain_text;
 
 TL_MUST_CHECK tl_status tl_plain_text_begin(tl_plain_text *plain, FILE *to, tl_error *err);
-// Line ends, tabs and UTF-8 pass, and the styles above if has_color. Writes nothing if `status` is a
-// failure, and returns it.
+// Line ends, tabs and UTF-8 pass, and the styles above if has_color. If `status` is a failure,
+// nothing is written, and it is returned.
 tl_status tl_plain_text_end(tl_plain_text *plain, bool has_color, tl_status status, tl_error *err);
 
 #endif
