@@ -30,7 +30,6 @@
 
 #include <asm/cacheflush.h>
 #include <asm/cputype.h>
-#include <asm/smp_plat.h>
 
 #include "host.h"
 #include "netlink.h"
@@ -618,7 +617,7 @@ static int map_blocks(void)
     int block, error;
 
     host.blocks = (struct xcm_blocks){{debug_base, cti_base, pmu_base}};
-    error = xcm_find_blocks(target, rom, &host.blocks);
+    error = xcm_find_blocks(target, host.mpidr, rom, &host.blocks);
     if (error)
         return error;
     for (block = 0; block < XCM_N_BLOCKS; block++) {
@@ -692,7 +691,7 @@ static void free_all(void)
     vfree(host.monitor);
 }
 
-static int start_thread(void)
+static int start_watching(void)
 {
     host.thread = kthread_create(run, NULL, "xcm/%d", target);
     if (IS_ERR(host.thread))
@@ -726,7 +725,7 @@ static int __init xcm_load(void)
         error = allocate();
     if (error)
         goto no_thread;
-    error = start_thread();
+    error = start_watching();
     if (error)
         goto no_thread;
     host.hotplug = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "xcm", NULL, veto_offline);

@@ -8,7 +8,6 @@
 #include <linux/smp.h>
 
 #include <asm/cputype.h>
-#include <asm/smp_plat.h>
 
 #include "host.h"
 #include "registers.h"
@@ -37,9 +36,8 @@ static phys_addr_t address_in_tree(int cpu, const char *compatible)
 // An entry of a ROM table (DDI 0314, 10): a distance in pages, and whether the component is there.
 enum { ROM_PRESENT = 1, ROM_ENTRIES = 960, ROM_NEXT = 4 };
 
-static int walk_rom(int cpu, phys_addr_t rom, struct xcm_blocks *blocks)
+static int walk_rom(u64 mpidr, phys_addr_t rom, struct xcm_blocks *blocks)
 {
-	const u64 mpidr = cpu_logical_map(cpu);
 	void __iomem *table = ioremap(rom, 0x1000);
 	int i, block;
 
@@ -59,7 +57,7 @@ static int walk_rom(int cpu, phys_addr_t rom, struct xcm_blocks *blocks)
 			continue;
 		for (block = 0; block < XCM_N_BLOCKS; block++)
 			if (blocks->base[block] == 0 && (readl(component + DEVTYPE) & 0xff) == types[block] &&
-			    (readl(component + DEVAFF0) & 0xffffff) == (u32)(mpidr & 0xffffff))
+			    readl(component + DEVAFF0) == (u32)mpidr)
 				blocks->base[block] = at;
 		iounmap(component);
 	}
@@ -67,7 +65,7 @@ static int walk_rom(int cpu, phys_addr_t rom, struct xcm_blocks *blocks)
 	return 0;
 }
 
-int xcm_find_blocks(int cpu, phys_addr_t rom, struct xcm_blocks *blocks)
+int xcm_find_blocks(int cpu, u64 mpidr, phys_addr_t rom, struct xcm_blocks *blocks)
 {
 	phys_addr_t debug;
 	int block, error;
@@ -77,7 +75,7 @@ int xcm_find_blocks(int cpu, phys_addr_t rom, struct xcm_blocks *blocks)
 	if (blocks->base[XCM_CTI] == 0)
 		blocks->base[XCM_CTI] = address_in_tree(cpu, "arm,coresight-cti");
 	if (rom != 0) {
-		error = walk_rom(cpu, rom, blocks);
+		error = walk_rom(mpidr, rom, blocks);
 		if (error)
 			return error;
 	}
