@@ -101,9 +101,10 @@ static struct {
     struct task_struct *thread;
     wait_queue_head_t wake, readers;
     struct mutex opening;
-    bool is_open, is_halted, is_in_core, is_registered;
+    bool is_open, is_halted, is_in_core;
     enum control control;
     u64 owner;
+    unsigned long session; // of the open device
     struct completion controlled;
     struct hrtimer timer;
     u64 expiry_ns;
@@ -510,6 +511,7 @@ static int open_device(struct inode *inode, struct file *file)
     } else {
         host.is_open = true;
         host.owner = current->tgid;
+        file->private_data = (void *)++host.session;
         host.has_no_idle = dev_pm_qos_add_request(get_cpu_device(target), &host.no_idle, DEV_PM_QOS_RESUME_LATENCY, 0) >= 0;
         control_thread(CONTROL_OPEN);
     }
@@ -517,14 +519,29 @@ static int open_device(struct inode *inode, struct file *file)
     return error;
 }
 
-static int release_device(struct inode *inode, struct file *file)
+// An owner that has gone gives the target back, also when a child of it still has the device open.
+static void end_session(const struct file *file)
 {
     mutex_lock(&host.opening);
-    control_thread(CONTROL_CLOSE);
-    if (host.has_no_idle)
-        dev_pm_qos_remove_request(&host.no_idle);
-    host.is_open = false;
+    if (host.is_open && file->private_data == (void *)host.session) {
+        control_thread(CONTROL_CLOSE);
+        if (host.has_no_idle)
+            dev_pm_qos_remove_request(&host.no_idle);
+        host.is_open = false;
+    }
     mutex_unlock(&host.opening);
+}
+
+static int flush_device(struct file *file, fl_owner_t id)
+{
+    if (current->tgid == host.owner)
+        end_session(file);
+    return 0;
+}
+
+static int release_device(struct inode *inode, struct file *file)
+{
+    end_session(file);
     return 0;
 }
 
@@ -561,6 +578,7 @@ static ssize_t read_transcript(struct file *file, char __user *to, size_t bytes,
 static const struct file_operations device_operations = {
     .owner = THIS_MODULE,
     .open = open_device,
+    .flush = flush_device,
     .release = release_device,
     .mmap = map_ring,
     .poll = poll_ring,
