@@ -61,7 +61,7 @@ static bool kernel;
 module_param(kernel, bool, 0444);
 MODULE_PARM_DESC(kernel, "halts above EL0 are kept, which may deadlock: the target may hold a lock");
 
-enum { N_REQUESTS = 8, OUT_BYTES = 1 << 18, LIST = 4096, HASH = 4 * LIST, PROGRAM_WORDS = 4096 };
+enum { N_REQUESTS = 8, OUT_BYTES = 1 << 18, LIST = 4096, HASH = 4 * LIST, PROGRAM_WORDS = 16384 };
 enum { POLL_NS = 2000, EXPIRE_AGAIN_NS = 200000 };
 static const u64 NOBODY = U64_MAX;
 
