@@ -10,6 +10,7 @@
 #   OUT/Image, OUT/System.map, OUT/kernel.config   the kernel
 #   OUT/perf                                       perf, static, for the guest
 #   OUT/initramfs.cpio                             init, perf_events, perf, and on riscv smpm_reader: see pack; not compressed, so that no boot unpacks it
+#   OUT/xcm.ko, OUT/xcmctl, OUT/xcm_lab            arm64: the cross-core monitor, its command, and its laboratory program; in the initial file system, too
 #   OUT/cache/                                     the kernel and perf by the digest of all that they are made from: built once
 #
 # BUSYBOX=FILE puts that busybox into the initial file system, whose shell init then uses
