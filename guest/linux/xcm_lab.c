@@ -9,6 +9,7 @@
 // target stands still for a moment before and after, so that the oracle can look. Dumps and the
 // transcript go to the disk /dev/vda.
 #define _GNU_SOURCE
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,7 +23,6 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <elf.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -210,18 +210,18 @@ static void finish_worker(pid_t pid) {
 
 // -- Requests.
 
-#define CALL(function, ...)                                                                                       \
-    ({                                                                                                            \
-        const uint64_t args_[] = {__VA_ARGS__};                                                                   \
-        const int error_ = xcm_client_call(client, function, args_, sizeof args_ / sizeof args_[0], &reply);      \
-        if (error_ < 0)                                                                                           \
-            fail("%s: %s", xcm_op_of(function)->name, strerror(-error_));                                         \
-        reply.code;                                                                                               \
+#define CALL(function, ...)                                                                                  \
+    ({                                                                                                       \
+        const uint64_t args_[] = {__VA_ARGS__};                                                              \
+        const int error_ = xcm_client_call(client, function, args_, sizeof args_ / sizeof args_[0], &reply); \
+        if (error_ < 0)                                                                                      \
+            fail("%s: %s", xcm_op_of(function)->name, strerror(-error_));                                    \
+        reply.code;                                                                                          \
     })
-#define EXPECT(want, function, ...)                                                                                            \
-    do {                                                                                                                       \
-        const xcm_code got_ = CALL(function, __VA_ARGS__);                                                                     \
-        if (got_ != (want))                                                                                                    \
+#define EXPECT(want, function, ...)                                                                                                     \
+    do {                                                                                                                                \
+        const xcm_code got_ = CALL(function, __VA_ARGS__);                                                                              \
+        if (got_ != (want))                                                                                                             \
             fail("line %d: %s: %02x %s, %02x is right", __LINE__, xcm_op_of(function)->name, got_, xcm_code_text((uint8_t)got_), want); \
     } while (0)
 #define DO(function, ...) EXPECT(XCM_DONE, function, __VA_ARGS__)
@@ -241,8 +241,8 @@ static void expect_event(xcm_event kind) {
     const int got = xcm_client_wait(client, 2000, &event);
     if (got <= 0) {
         (void)CALL(XCM_STATUS);
-        fail("event %d has not come: state %s, pc %" PRIx64 ", %" PRIu64 " hits, sticky %" PRIx64 ", %" PRIu64 " rounds of the worker", kind,
-             xcm_state_name((uint8_t)reply.state), reply.values[3], reply.values[6], reply.values[1], box->rounds_done);
+        fail("event %d has not come: state %s, pc %" PRIx64 ", %" PRIu64 " hits, sticky %" PRIx64 ", %" PRIu64 " rounds of the worker",
+             kind, xcm_state_name((uint8_t)reply.state), reply.values[3], reply.values[6], reply.values[1], box->rounds_done);
     }
     if (event.kind != kind)
         fail("event %d at %" PRIx64 " (%" PRIx64 ") came, not %d", event.kind, event.pc, event.detail, kind);
@@ -381,7 +381,8 @@ static void test_probe(void) {
         case XCM_ITLB: args[1] = of(stubs) + PAGE * (r % N_STUBS); break;
         case XCM_DTLB:
             DO(XCM_REG_XFER, 0, 31, 1); // the stack's page is there
-            args[1] = r % 2 ? reply.values[0] : of(HEAP) + PAGE * (r % 24), args[2] = of(load_site), args[3] = LDR_X1_X0; break;
+            args[1] = r % 2 ? reply.values[0] : of(HEAP) + PAGE * (r % 24), args[2] = of(load_site), args[3] = LDR_X1_X0;
+            break;
         default: // half of them: a line of the last walk
             args[1] = of(HEAP) + 0x400000 + (r % 2 ? box->line + (r >> 8) % 16 * 0x2000 : r % 0x400000 / 64 * 64) % 0x400000;
             args[2] = of(load_site), args[3] = LDR_X1_X0;
@@ -535,8 +536,8 @@ static void test_steps(void) {
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 7 || box->total != expected_total(rounds_to_step) - 3 * rounds_to_step)
         fail("the worker ended with %x and %" PRIu64, status, box->total);
     close_client();
-    pass("%" PRIu64 " steps, ptrace %" PRIu64 ", %" PRIu64 " hits of %" PRIu64 " addresses, %" PRIu64 " steps/s", steps, n_steps, n_hits, n_listed,
-         steps * 1000000000 / took);
+    pass("%" PRIu64 " steps, ptrace %" PRIu64 ", %" PRIu64 " hits of %" PRIu64 " addresses, %" PRIu64 " steps/s", steps, n_steps, n_hits,
+         n_listed, steps * 1000000000 / took);
 }
 
 // -- Each function in each state.
@@ -556,7 +557,8 @@ static uint32_t check_all_codes(xcm_state state) {
                                                   : XCM_DONE;
             if (want == XCM_DONE) // it would run
                 continue;
-            const int error = xcm_client_send(client, packet, xcm_seal(packet, XCM_GET, (uint16_t)(others[k] << 8 | function), 0, 0, 0), &reply);
+            const int error =
+                xcm_client_send(client, packet, xcm_seal(packet, XCM_GET, (uint16_t)(others[k] << 8 | function), 0, 0, 0), &reply);
             if (error < 0 || reply.code != want || reply.n_values != 0 || reply.state != state)
                 fail("state %s, op %02x%02x: %s, %02x in state %s, %02x is right", xcm_state_name((uint8_t)state), others[k], function,
                      error < 0 ? strerror(-error) : "", reply.code, xcm_state_name((uint8_t)reply.state), want);
@@ -864,7 +866,7 @@ static const struct {
     void (*run)(void);
 } tests[] = {
     {"demo", test_demo},     {"dump", test_dump},       {"probe", test_probe},           {"steps", test_steps}, {"states", test_states},
-    {"budget", test_budget}, {"hazards", test_hazards}, {"transcript", test_transcript}, {"speed", test_speed},   {"work", test_work},
+    {"budget", test_budget}, {"hazards", test_hazards}, {"transcript", test_transcript}, {"speed", test_speed}, {"work", test_work},
 };
 
 int main(int argc, char **argv) {

@@ -22,7 +22,17 @@
 #include "session/plan.h"
 #include "session/run.h"
 
-enum { TARGET = 1, SLICE_CYCLES = 5000, MOST_DUMPS = 16, MOST_TRIALS = 1 << 20, L1D_LINES = 512, L1I_LINES = 512, PAGES = 512, TABLES = 64, LINE = 64 };
+enum {
+    TARGET = 1,
+    SLICE_CYCLES = 5000,
+    MOST_DUMPS = 16,
+    MOST_TRIALS = 1 << 20,
+    L1D_LINES = 512,
+    L1I_LINES = 512,
+    PAGES = 512,
+    TABLES = 64,
+    LINE = 64
+};
 enum { L1D_WAYS = 4, L1I_WAYS = 2, TLB_WAYS = 4, MAIN_TLB = 128, WALK_END = 144 };
 static const xcm_geometry A53 = {128, L1D_WAYS, 256, L1I_WAYS, LINE};
 
@@ -179,7 +189,8 @@ static bool agrees(uint16_t type, const uint64_t *words, const picture *p) {
     const xcm_tlb_entry e = xcm_decode_tlb(index, dr);
     if (index < MAIN_TLB) {
         const tl_page *page = &p->pages[index * TLB_WAYS + way];
-        return e.is_valid == (page->flags != 0) && (!e.is_valid || (e.vaddr == page->vaddr && e.paddr == page->paddr && e.asid == page->asid));
+        return e.is_valid == (page->flags != 0) &&
+               (!e.is_valid || (e.vaddr == page->vaddr && e.paddr == page->paddr && e.asid == page->asid));
     }
     if (index < WALK_END) {
         const tl_walk_table *table = &p->tables[(index - MAIN_TLB) * TLB_WAYS + way];
@@ -216,14 +227,16 @@ static void check_dump(uint32_t k, const uint8_t *at, uint64_t n_bytes) {
             continue;
         }
         if (n_wrong++ < 5)
-            printf("xcm_oracle: dump %u: type %u, place %" PRIx64 ": %" PRIx64 " %" PRIx64 " is neither before nor after\n", k, type, words[0], words[1],
-                   words[2]);
+            printf("xcm_oracle: dump %u: type %u, place %" PRIx64 ": %" PRIx64 " %" PRIx64 " is neither before nor after\n", k, type,
+                   words[0], words[1], words[2]);
     }
-    printf("xcm_oracle: dump %u: %u records (%u L1D tags, %u L1I tags, %u TLB, %u and %u lines of data), %u changed by other cores, %u differ\n", k, n_records,
-           n_valid[XCM_RECORD_L1D_TAG], n_valid[XCM_RECORD_L1I_TAG], n_valid[XCM_RECORD_TLB], n_valid[XCM_RECORD_L1D_DATA], n_valid[XCM_RECORD_L1I_DATA],
-           n_changed, n_wrong);
+    printf(
+        "xcm_oracle: dump %u: %u records (%u L1D tags, %u L1I tags, %u TLB, %u and %u lines of data), %u changed by other cores, %u differ\n",
+        k, n_records, n_valid[XCM_RECORD_L1D_TAG], n_valid[XCM_RECORD_L1I_TAG], n_valid[XCM_RECORD_TLB], n_valid[XCM_RECORD_L1D_DATA],
+        n_valid[XCM_RECORD_L1I_DATA], n_changed, n_wrong);
     lab.n_differences += n_wrong;
-    if (n_valid[XCM_RECORD_L1D_TAG] != L1D_LINES || n_valid[XCM_RECORD_L1I_TAG] != L1I_LINES || n_valid[XCM_RECORD_TLB] != PAGES + 2 * TABLES)
+    if (n_valid[XCM_RECORD_L1D_TAG] != L1D_LINES || n_valid[XCM_RECORD_L1I_TAG] != L1I_LINES ||
+        n_valid[XCM_RECORD_TLB] != PAGES + 2 * TABLES)
         differ("a dump is not whole");
 }
 
@@ -243,13 +256,14 @@ static void check_trials(void) {
         counts[t->algorithm][t->truth][t->verdict] += 1;
         published[t->algorithm] += t->published != t->truth;
         if (t->verdict != (t->truth ? XCM_YES : XCM_NO)) {
-            printf("xcm_oracle: trial %u of %s: truth %d, verdict %" PRIu64 ", why %" PRIx64 "\n", i, names[t->algorithm], t->truth, t->verdict, t->why);
+            printf("xcm_oracle: trial %u of %s: truth %d, verdict %" PRIu64 ", why %" PRIx64 "\n", i, names[t->algorithm], t->truth,
+                   t->verdict, t->why);
             lab.n_differences += 1;
         }
     }
     for (uint32_t a = XCM_BTB; a <= XCM_L2 && lab.n_trials > 0; a++)
-        printf("xcm_oracle: %-4s absent: NO %u YES %u UNKNOWN %u; present: NO %u YES %u UNKNOWN %u; published form wrong %u\n", names[a], counts[a][0][0],
-               counts[a][0][1], counts[a][0][2], counts[a][1][0], counts[a][1][1], counts[a][1][2], published[a]);
+        printf("xcm_oracle: %-4s absent: NO %u YES %u UNKNOWN %u; present: NO %u YES %u UNKNOWN %u; published form wrong %u\n", names[a],
+               counts[a][0][0], counts[a][0][1], counts[a][0][2], counts[a][1][0], counts[a][1][1], counts[a][1][2], published[a]);
     if (n_void > 0)
         printf("xcm_oracle: %u questions about lines of L1D did not count\n", n_void);
 }
@@ -293,7 +307,8 @@ static void replay_notify(void *ctx, const uint8_t *packet, uint32_t n_bytes) {
     if (r->at == r->n)
         return;
     const struct xcm_note *note = &r->notes[r->at];
-    if (note->kind != XCM_NOTE_NOTIFY || note->value != n_bytes || packet_notes(note) > r->n - r->at - 1 || memcmp(note + 1, packet, n_bytes) != 0) {
+    if (note->kind != XCM_NOTE_NOTIFY || note->value != n_bytes || packet_notes(note) > r->n - r->at - 1 ||
+        memcmp(note + 1, packet, n_bytes) != 0) {
         note_difference(r, "a reply or an event");
         return;
     }
@@ -351,7 +366,8 @@ static void check_replay(const struct xcm_note *notes, uint64_t n) {
         }
         n_idle = r.at == before ? n_idle + 1 : 0;
     }
-    printf("xcm_oracle: replay: %" PRIu64 " of %" PRIu64 " notes, %" PRIu64 " replies and events, %" PRIu64 " differ\n", r.at, n, r.n_told, r.n_different);
+    printf("xcm_oracle: replay: %" PRIu64 " of %" PRIu64 " notes, %" PRIu64 " replies and events, %" PRIu64 " differ\n", r.at, n, r.n_told,
+           r.n_different);
     if (r.at != n || r.n_different != 0 || r.n_told == 0)
         differ("the replay decides otherwise");
     free(config.ring);
