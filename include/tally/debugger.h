@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <tally/error.h>
 
@@ -98,6 +99,8 @@ TL_API bool tl_debugger_wait(tl_debugger *monitor, uint64_t limit_ns, tl_debugge
 TL_API bool tl_debugger_finish(tl_debugger *monitor, uint64_t limit_ns, int32_t *ret_status);
 // Decodes the next entry of TL_DEBUGGER_UARCH_DUMP. false: there is no more.
 TL_API bool tl_debugger_next_entry(tl_debugger *monitor, tl_debugger_entry *ret_entry);
+// Draws entries of direct reads as SVG: sets, ways and states.
+TL_MUST_CHECK TL_API tl_status tl_debugger_write_map(const tl_debugger_entry *entries, uint32_t n, FILE *stream, tl_error *err);
 // The address of a function or datum of program, kernel or firmware.
 TL_MUST_CHECK TL_API tl_status tl_debugger_symbol(const tl_debugger *monitor, const char *name, uint64_t *ret_address, tl_error *err);
 // The function that holds an address; NULL: none that is known.
@@ -107,6 +110,55 @@ TL_API uint64_t tl_debugger_now_ns(const tl_debugger *monitor);
 TL_API uint64_t tl_debugger_n_accesses(const tl_debugger *monitor); // of registers
 TL_API const char *tl_debugger_code_text(uint8_t code);             // one sentence
 TL_API const char *tl_debugger_state_name(uint8_t state);
+
+// -- How often inferences are right.
+enum { TL_DEBUGGER_ALGORITHMS = 5, TL_DEBUGGER_REASONS = 13 };
+
+typedef struct tl_debugger_trial_options {
+    uint32_t size;
+    const char *program;          // guest/bare/a64/monitored.c, built
+    const char *machine;          // NULL: a53x4
+    const char *const *overrides; // ended by NULL; NULL: none
+    uint32_t n_trials;            // of each algorithm
+    uint64_t seed;
+    bool has_all_events; // BR_RETURN_RETIRED and INST_SPEC, which the Cortex-A53 lacks
+    // Hart 0 interrupts the target, drops pages from its TLBs, code from its L1I and lines from L2.
+    // INST_SPEC counts wrong paths of 0 to 8 instructions.
+    bool is_noisy;
+    bool is_prefetching;                                          // both L1 prefetch the next line, and L2 is inclusive
+    void (*progress)(void *ctx, uint32_t n_done, uint32_t n_all); // NULL: nobody asks
+    void *ctx;
+} tl_debugger_trial_options;
+
+typedef struct tl_debugger_matrix {
+    uint64_t corrected[2][3];              // [absent, present][NO, YES, UNKNOWN]
+    uint64_t published[2][2];              // [absent, present][NO, YES]
+    uint64_t reasons[TL_DEBUGGER_REASONS]; // of UNKNOWN verdicts
+    // The truth changed between the question and the instant when the window opened. The latter
+    // counts.
+    uint64_t n_changed;
+} tl_debugger_matrix;
+
+typedef struct tl_debugger_trials {
+    uint32_t size;
+    bool has_all_events, is_noisy, is_prefetching, is_calibrated;
+    uint32_t n_trials;
+    tl_debugger_matrix matrices[TL_DEBUGGER_ALGORITHMS];                           // tl_debugger_algorithm_name
+    uint64_t residue_cycles, most_hit_cycles, least_miss_cycles, threshold_cycles; // of the calibration
+    uint64_t time_ns, n_accesses;                                                  // of all trials, simulated
+    uint64_t n_errors;                                                             // accesses that the bus refused
+    uint64_t n_interrupts;                                                         // of the target
+} tl_debugger_trials;
+
+TL_API void tl_debugger_trial_options_init(tl_debugger_trial_options *ret_options);
+// Asks random questions of all algorithms, and compares the verdicts with the machine's contents.
+TL_MUST_CHECK TL_API tl_status tl_debugger_measure(const tl_debugger_trial_options *options, tl_debugger_trials *ret_trials, tl_error *err);
+typedef enum tl_debugger_format { TL_DEBUGGER_TEXT, TL_DEBUGGER_JSON, TL_DEBUGGER_SVG } tl_debugger_format;
+// JSON: an object a line for each of the `n` sets of trials, schema tally.xcm/1. SVG: one picture.
+TL_MUST_CHECK TL_API tl_status tl_debugger_write_trials(const tl_debugger_trials *sets, uint32_t n, tl_debugger_format format, FILE *stream,
+                                                        tl_error *err);
+TL_API const char *tl_debugger_algorithm_name(uint32_t algorithm); // "btb", of 0 to 4
+TL_API const char *tl_debugger_reason_name(uint32_t bit);          // "window", of 0 to 12
 
 TL_END_DECLS
 

@@ -7,7 +7,9 @@
 
 #include "api/fill.h"
 #include "isa/a64/insn.h"
+#include "report/trials.h"
 #include "xcm/model.h"
+#include "xcm/suite.h"
 
 enum { RING_BYTES = 1 << 20, MOST_RECORD_WORDS = 32 };
 
@@ -142,3 +144,44 @@ TL_API uint64_t tl_debugger_now_ns(const tl_debugger *monitor) { return tl_xcm_n
 TL_API uint64_t tl_debugger_n_accesses(const tl_debugger *monitor) { return tl_xcm_n_accesses(monitor->model); }
 TL_API const char *tl_debugger_code_text(uint8_t code) { return xcm_code_text(code); }
 TL_API const char *tl_debugger_state_name(uint8_t state) { return xcm_state_name(state); }
+
+// -- How often inferences are right, and pictures.
+
+TL_API void tl_debugger_trial_options_init(tl_debugger_trial_options *ret_options) {
+    enum { DEFAULT_TRIALS = 1000 };
+    *ret_options = (tl_debugger_trial_options){.size = sizeof *ret_options, .n_trials = DEFAULT_TRIALS, .seed = 1};
+}
+
+TL_API tl_status tl_debugger_measure(const tl_debugger_trial_options *options, tl_debugger_trials *ret_trials, tl_error *err) {
+    tl_debugger_trials found = {.size = sizeof found};
+    const tl_status status = tl_xcm_measure(options, &found, err);
+    if (status == TL_OK)
+        tl_api_fill(ret_trials, &found, sizeof found);
+    return status;
+}
+
+static tl_status written(FILE *stream, tl_error *err) {
+    return fflush(stream) == 0 && !ferror(stream) ? TL_OK : tl_fail(err, TL_EIO, "the report cannot be written");
+}
+
+TL_API tl_status tl_debugger_write_trials(const tl_debugger_trials *sets, uint32_t n, tl_debugger_format format, FILE *stream,
+                                          tl_error *err) {
+    if (format == TL_DEBUGGER_SVG)
+        tl_trials_write_svg(sets, n, stream);
+    for (uint32_t i = 0; i < n && format != TL_DEBUGGER_SVG; i++)
+        if (format == TL_DEBUGGER_JSON)
+            tl_trials_write_json(&sets[i], stream);
+        else
+            tl_trials_write_text(&sets[i], stream);
+    return written(stream, err);
+}
+
+TL_API tl_status tl_debugger_write_map(const tl_debugger_entry *entries, uint32_t n, FILE *stream, tl_error *err) {
+    tl_entries_write_svg(entries, n, stream);
+    return written(stream, err);
+}
+
+TL_API const char *tl_debugger_algorithm_name(uint32_t algorithm) {
+    return algorithm < TL_DEBUGGER_ALGORITHMS ? tl_trial_structures[algorithm] : "unknown";
+}
+TL_API const char *tl_debugger_reason_name(uint32_t bit) { return bit < TL_DEBUGGER_REASONS ? tl_trial_reasons[bit] : "unknown"; }
