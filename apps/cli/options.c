@@ -526,7 +526,9 @@ static bool finish_monitor(cli_parser *p, int argc, char *const *argv, int first
     if (first >= argc)
         return cli_fail(p, "no program; write tally monitor PROGRAM.elf COMMAND..., a bare program for AArch64");
     o->run.program = argv[first++];
-    if (first >= argc)
+    if (o->oob && first < argc)
+        return cli_fail(p, "%s: --serve takes no commands; clients send them: tally monitor %.60s %.60s", argv[first], o->oob, argv[first]);
+    if (!o->oob && first >= argc)
         return cli_fail(p, "no command; write tally monitor %.60s halt regs, or others of tally monitor --help", o->run.program);
     o->workloads = argv + first;
     o->n_workloads = (size_t)(argc - first);

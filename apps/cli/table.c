@@ -166,14 +166,15 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_MONITOR] =
         {
             .name = "monitor",
-            .usage = "[OPTION...] PROGRAM.elf COMMAND...",
+            .usage = "[OPTION...] PROGRAM.elf|SOCKET COMMAND...",
             .summary = "halt a hart of a running chip, look into it, and let it go on",
             .description =
                 "PROGRAM.elf is a bare program for AArch64 on two harts. A debugger works on hart 1 through its external debug registers. Commands: "
                 "hit=WHERE runs until that address; halt; go, to the next hit; step, step=N; regs; mem=WHERE:BYTES; l1d, l1i and tlb, valid "
                 "entries of both caches and of the main TLB; calibrate=LOAD:DATA; btb=BRANCH:TARGET, rsb=RETURN:TARGET, itlb=WHERE, "
-                "dtlb=DATA:LOAD and l2=DATA:LOAD, which infer from counters whether the entry is there; status; stop. WHERE is an address or "
-                "SYMBOL+OFFSET. At the end the program is let go and runs to its end. A stop lasts 50 ms of simulated time at most. A refused "
+                "dtlb=DATA:LOAD and l2=DATA:LOAD, which infer from counters whether the entry is there; trace=N or trace=FROM:TO, which stops at every "
+                "instruction and prints what it did to registers, memory, L1D, L1I, TLB and counters; status; stop. WHERE is an address or "
+                "SYMBOL+OFFSET. SOCKET is that of a run of tally monitor --serve. At the end the program is let go and runs to its end. A stop lasts 50 ms of simulated time at most. A refused "
                 "command ends the verb with status 125.",
         },
     [VERB_HELP] =
@@ -479,6 +480,8 @@ const cli_option cli_option_rows[] = {
      "One JSON object a line, one for each program, schema tally.suite/1; of xcm one for each set of trials, schema tally.xcm/1.", NULL},
     {U, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each counter.", NULL},
     {U, OPT_SVG, 0, "svg", "FILE", HOW, "With xcm: also draw the matrices into FILE, as SVG.", "@files"},
+    {M, OPT_SERVE, 0, "serve", "SOCKET", WHAT,
+     "Take no commands; answer clients at this Unix socket, mode 0600, until an interrupt (Ctrl-C), or DRV_UNLOAD.", "@files"},
     {M, OPT_SVG, 0, "svg", "FILE", HOW, "Also draw into FILE, as SVG, the sets and ways that l1d, l1i and tlb found, in color by state.",
      "@files"},
     {U, OPT_BENCH, 0, "bench", "DIR", PROGRAM, "Where bench/workloads/build.sh put the programs. Default: bench/out.", "@files"},

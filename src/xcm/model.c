@@ -2,9 +2,12 @@
 // The model host; see model.h.
 #include "xcm/model.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "board/arm_debug.h"
 #include "isa/a64/debug.h"
@@ -47,6 +50,8 @@ struct tl_xcm_model {
     xcm_routine routine; // 0: none
     uint64_t routine_until_ns;
     uint8_t *ring;
+    size_t ring_size;
+    int ring_fd; // -1: the ring is this process's own
     uint64_t *list, *programs;
     uint32_t *hash;
     tl_xcm_reply *reply; // where the next one goes; NULL: nobody waits
@@ -290,6 +295,28 @@ static void record(void *ctx, uint64_t time_ns, xcm_block block, uint32_t offset
 
 // -- Assembly.
 
+// Sizes are powers of two, so that the header keeps its alignment. Nobody can shrink a shared ring.
+static uint8_t *make_ring(tl_xcm_model *model, const tl_xcm_options *options) {
+    model->ring_size = XCM_RING_HEADER_BYTES + options->ring_bytes;
+    if (!options->has_shared_ring)
+        return calloc(1, model->ring_size);
+    model->ring_fd = memfd_create("tally-xcm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (model->ring_fd < 0 || ftruncate(model->ring_fd, (off_t)model->ring_size) != 0 ||
+        fcntl(model->ring_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return NULL;
+    void *at = mmap(NULL, model->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, model->ring_fd, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static void free_ring(tl_xcm_model *model) {
+    if (!model->options.has_shared_ring)
+        free(model->ring);
+    else if (model->ring)
+        munmap(model->ring, model->ring_size);
+    if (model->ring_fd >= 0)
+        close(model->ring_fd);
+}
+
 static tl_status make_monitor(tl_xcm_model *model, const tl_xcm_options *options, tl_error *err) {
     const uint32_t capacity = options->list_capacity ? options->list_capacity : DEFAULT_LIST;
     uint32_t hash_capacity = 1;
@@ -299,8 +326,7 @@ static tl_status make_monitor(tl_xcm_model *model, const tl_xcm_options *options
     model->list = calloc(capacity, sizeof *model->list);
     model->hash = calloc(hash_capacity, sizeof *model->hash);
     model->programs = calloc(PROGRAM_WORDS, sizeof *model->programs);
-    // Sizes are powers of two, so that the header keeps its alignment.
-    model->ring = options->ring_bytes ? calloc(1, XCM_RING_HEADER_BYTES + options->ring_bytes) : NULL;
+    model->ring = options->ring_bytes ? make_ring(model, options) : NULL;
     if (!model->monitor || !model->list || !model->hash || !model->programs || (options->ring_bytes && !model->ring))
         return tl_fail(err, TL_ENOMEM, "no memory for the monitor");
     model->host = (xcm_host){.ctx = model,
@@ -404,6 +430,7 @@ tl_status tl_xcm_model_new(const tl_xcm_options *options, tl_xcm_model **ret_mod
         return tl_fail(err, TL_ENOMEM, "no memory for the monitor");
     model->target = options->target;
     model->options = *options;
+    model->ring_fd = -1;
     model->access_ns = options->access_ns ? options->access_ns : TL_XCM_ACCESS_NS;
     tl_status status = make_board(model, options, err);
     if (status == TL_OK)
@@ -426,7 +453,7 @@ void tl_xcm_model_free(tl_xcm_model *model) {
     free(model->list);
     free(model->hash);
     free(model->programs);
-    free(model->ring);
+    free_ring(model);
     free(model->file);
     free(model);
 }
@@ -485,6 +512,17 @@ xcm *tl_xcm_monitor(tl_xcm_model *model) { return model->monitor; }
 tl_machine *tl_xcm_machine(const tl_xcm_model *model) { return model->machine; }
 tl_system *tl_xcm_system(const tl_xcm_model *model) { return model->system; }
 uint8_t *tl_xcm_ring(const tl_xcm_model *model) { return model->ring; }
+int tl_xcm_ring_fd(const tl_xcm_model *model) { return model->ring_fd; }
+bool tl_xcm_word(const tl_xcm_model *model, uint64_t address, uint32_t *ret_word) {
+    for (uint32_t i = 0; i < model->n_images; i++) {
+        const uint64_t index = (address - model->images[i].address) / 4;
+        if (address < model->images[i].address || index >= model->images[i].n_words)
+            continue;
+        *ret_word = model->images[i].words[index];
+        return true;
+    }
+    return false;
+}
 uint64_t tl_xcm_now_ns(const tl_xcm_model *model) { return model->now_ns; }
 uint64_t tl_xcm_n_accesses(const tl_xcm_model *model) { return model->n_accesses; }
 uint64_t tl_xcm_n_errors(const tl_xcm_model *model) { return model->n_errors; }

@@ -41,6 +41,7 @@ typedef struct tl_xcm_options {
     uint64_t budget_ns;           // 0: the monitor's own
     uint32_t access_ns;           // 0: TL_XCM_ACCESS_NS
     uint64_t ring_bytes;          // 0: none
+    bool has_shared_ring;         // other processes may map it: tl_xcm_ring_fd
     uint32_t list_capacity;       // 0: 4096
     bool may_halt_kernel;
     // PROBE saves the board, and ROLLBACK puts it back. The harts step one instruction at a time.
@@ -86,6 +87,9 @@ xcm *tl_xcm_monitor(tl_xcm_model *model);
 tl_machine *tl_xcm_machine(const tl_xcm_model *model);
 tl_system *tl_xcm_system(const tl_xcm_model *model);
 uint8_t *tl_xcm_ring(const tl_xcm_model *model); // NULL: none
+int tl_xcm_ring_fd(const tl_xcm_model *model);   // of a shared ring; -1: none
+// A word of the program's code, from its file. false: the address is not in it.
+bool tl_xcm_word(const tl_xcm_model *model, uint64_t address, uint32_t *ret_word);
 uint64_t tl_xcm_now_ns(const tl_xcm_model *model);
 uint64_t tl_xcm_n_accesses(const tl_xcm_model *model);
 // Accesses that the bus refused. On hardware the first one would have ended the debugger core.

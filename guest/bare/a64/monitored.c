@@ -5,7 +5,7 @@
  * runs the same.
  *
  * With `noise`, hart 0 disturbs hart 1 in the meantime: it interrupts it, drops pages from all TLBs
- * and all code from both L1I, and reads lines so that L2 loses others. */
+ * and all code from both L1I, and reads lines of its own so that L2 loses others. */
 #include "a64.h"
 
 #define TABLES (RAM_BASE + 0x400000)
@@ -177,7 +177,7 @@ static void disturb(u64 *seed) { /* on hart 0 */
     switch (next_random(seed) % 256) {
     case 0: __asm__ volatile("dsb sy\n tlbi vaae1is, %0\n dsb sy\n isb" ::"r"(page >> 12)); break;
     case 1: __asm__ volatile("ic ialluis\n dsb sy\n isb"); break;
-    default: MMIO32(GICD_BASE + SGIR) = TO_HART_1 | IS_GROUP_1 | SGI; (void)*(volatile u64 *)(HEAP + HEAP_BYTES / 2 + line);
+    default: MMIO32(GICD_BASE + SGIR) = TO_HART_1 | IS_GROUP_1 | SGI; (void)*(volatile u64 *)(HEAP + HEAP_BYTES + line);
     }
     for (volatile u64 n = next_random(seed) % noise; n > 0; n--)
         ;
