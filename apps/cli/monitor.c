@@ -16,7 +16,7 @@
 
 enum { SERVE_SECONDS = 3600, MOST_TRACED = 100000, MOST_ENTRIES = 4096 };
 enum { MOST_ARGS = 8, N_REGISTERS = 34, MOST_STEPS = 1000000, MOST_BYTES = 4096 };
-static const uint64_t WAIT_NS = 1000000000, FINISH_NS = UINT64_C(100000000000);
+static const uint64_t WAIT_NS = 1000000000, FINISH_NS = UINT64_C(100000000000), SERVED_BUDGET_NS = 1000000000; // people are slow
 
 typedef struct desk {
     const cli_options *options;
@@ -298,8 +298,11 @@ static int run_tlb(desk *d) { return dump(d, 4); }
 // -- Trace: what each instruction did, and what it changed.
 
 static const char *place_name(const tl_debugger_entry *e) {
-    static const char *const names[] = {
-        [TL_DEBUGGER_L1D] = "l1d", [TL_DEBUGGER_L1I] = "l1i", [TL_DEBUGGER_TLB] = "tlb", [TL_DEBUGGER_WALK] = "walk"};
+    static const char *const names[] = {[TL_DEBUGGER_L1D] = "l1d",
+                                        [TL_DEBUGGER_L1I] = "l1i",
+                                        [TL_DEBUGGER_TLB] = "tlb",
+                                        [TL_DEBUGGER_WALK] = "walk",
+                                        [TL_DEBUGGER_IPA] = "ipa"};
     return names[e->kind];
 }
 
@@ -579,6 +582,8 @@ static tl_status open_monitor(desk *d) {
     given.n_harts = 2;
     given.target = 1;
     given.socket = options->oob;
+    if (given.socket)
+        given.budget_ns = SERVED_BUDGET_NS;
     return tl_debugger_new(&given, &d->monitor, &d->err);
 }
 

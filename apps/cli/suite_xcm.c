@@ -64,7 +64,7 @@ static int judge(const tl_debugger_trials *set) {
     for (uint32_t a = 0; a < TL_DEBUGGER_ALGORITHMS; a++) {
         const tl_debugger_matrix *m = &set->matrices[a];
         const uint64_t wrong = m->corrected[0][1] + m->corrected[1][0];
-        if (wrong * 1000 <= (set->is_noisy ? set->n_trials : 0))
+        if (wrong <= (set->is_noisy ? (set->n_trials + 999) / 1000 : 0))
             continue;
         fprintf(stderr, "tally: %s: %" PRIu64 " of %" PRIu32 " verdicts are wrong, which is too many\n", tl_debugger_algorithm_name(a),
                 wrong, set->n_trials);

@@ -90,7 +90,7 @@ typedef struct tl_debugger_event {
 // A finding of a direct read, decoded.
 typedef struct tl_debugger_entry {
     uint32_t size;
-    enum { TL_DEBUGGER_L1D, TL_DEBUGGER_L1I, TL_DEBUGGER_TLB, TL_DEBUGGER_WALK } kind;
+    enum { TL_DEBUGGER_L1D, TL_DEBUGGER_L1I, TL_DEBUGGER_TLB, TL_DEBUGGER_WALK, TL_DEBUGGER_IPA } kind;
     uint32_t way, index;
     char state; // M O E S; V of instructions and translations; I: nothing is there
     uint64_t vaddr, paddr, bytes;
@@ -104,8 +104,8 @@ TL_MUST_CHECK TL_API tl_status tl_debugger_new(const tl_debugger_options *option
 // counts the host's time. TL_ENOENT: nobody listens. TL_EINVAL: the path is too long.
 TL_MUST_CHECK TL_API tl_status tl_debugger_connect(const char *path, tl_debugger **ret_monitor, tl_error *err);
 // Serves clients at options.socket until one unloads the driver, wants_stop says so, the software
-// and its clients have gone, or so many seconds are over. Simulated time follows the host's clock.
-// Messages are packets of docs/monitor.md. The target runs afterwards.
+// and its clients have gone, or so many seconds are over. Simulated time follows the host's clock
+// while the monitor listens; else the board stands still. Messages are packets of docs/monitor.md.
 TL_API void tl_debugger_serve(tl_debugger *monitor, uint32_t seconds, bool (*wants_stop)(void *ctx), void *ctx);
 TL_API void tl_debugger_free(tl_debugger *monitor); // NULL is fine
 // Runs a function and waits for its reply. Harts advance meanwhile. A refusal is a reply.

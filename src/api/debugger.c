@@ -10,7 +10,7 @@
 #include "report/trials.h"
 #include "xcm/suite.h"
 
-enum { RING_BYTES = 1 << 20, MOST_RECORD_WORDS = 32 };
+enum { RING_BYTES = 1 << 20, MOST_RECORD_WORDS = 32, FIRST_WALK = 128, FIRST_IPA = 144 }; // indices of the TLB
 
 TL_API void tl_debugger_options_init(tl_debugger_options *ret_options) {
     *ret_options = (tl_debugger_options){.size = sizeof *ret_options, .console_fd = -1, .target = 1};
@@ -113,7 +113,7 @@ static void decode_line(const tl_debugger *monitor, bool is_fetch, const uint32_
 
 static void decode_page(const uint32_t dr[4], tl_debugger_entry *e) {
     const xcm_tlb_entry page = xcm_decode_tlb(e->index, dr);
-    e->kind = page.is_walk ? TL_DEBUGGER_WALK : TL_DEBUGGER_TLB;
+    e->kind = e->index >= FIRST_IPA ? TL_DEBUGGER_IPA : e->index >= FIRST_WALK ? TL_DEBUGGER_WALK : TL_DEBUGGER_TLB;
     e->state = page.is_valid ? 'V' : 'I';
     e->vaddr = page.vaddr;
     e->paddr = page.paddr;

@@ -6,7 +6,7 @@
 #include "report/picture.h"
 #include "report/trials.h"
 
-enum { LEFT = 150, CELL = 7, ROW = 12, COLUMNS = 128, BAND = 22, WIDTH = LEFT + COLUMNS * CELL + 16, FIRST_WALK = 128 };
+enum { LEFT = 150, CELL = 7, ROW = 12, COLUMNS = 128, BAND = 22, WIDTH = LEFT + COLUMNS * CELL + 16, FIRST_WALK = 128, FIRST_IPA = 144 };
 
 typedef struct part {
     const char *title, *columns;
@@ -14,7 +14,7 @@ typedef struct part {
 } part;
 
 static void measure(const tl_debugger_entry *entries, uint32_t n, uint32_t kind, part *p) {
-    p->first = kind == TL_DEBUGGER_WALK ? FIRST_WALK : 0;
+    p->first = kind == TL_DEBUGGER_WALK ? FIRST_WALK : kind == TL_DEBUGGER_IPA ? FIRST_IPA : 0;
     for (uint32_t i = 0; i < n; i++) {
         const tl_debugger_entry *e = &entries[i];
         if (e->kind != kind)
@@ -80,11 +80,12 @@ static void put_legend(double y, FILE *stream) {
 }
 
 void tl_entries_write_svg(const tl_debugger_entry *entries, uint32_t n, FILE *stream) {
-    enum { TITLE = 62, N_PARTS = 4 };
+    enum { TITLE = 62, N_PARTS = 5 };
     part parts[N_PARTS] = {[TL_DEBUGGER_L1D] = {.title = "L1D", .columns = "sets"},
                            [TL_DEBUGGER_L1I] = {.title = "L1I", .columns = "sets"},
                            [TL_DEBUGGER_TLB] = {.title = "main TLB", .columns = "indices"},
-                           [TL_DEBUGGER_WALK] = {.title = "walk and IPA caches", .columns = "indices"}};
+                           [TL_DEBUGGER_WALK] = {.title = "walk cache", .columns = "indices"},
+                           [TL_DEBUGGER_IPA] = {.title = "IPA cache", .columns = "indices"}};
     unsigned height = TITLE;
     for (uint32_t kind = 0; kind < N_PARTS; kind++) {
         measure(entries, n, kind, &parts[kind]);

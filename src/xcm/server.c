@@ -181,13 +181,17 @@ static void hear(tl_xcm_server *server, client *from) {
 }
 
 // Ticks up to the host's clock. A request under way goes on whatever the clock says. Time that the
-// host could not simulate is lost.
+// host could not simulate is lost. The board stands still while nobody listens.
 static bool pass_time(tl_xcm_server *server) {
     xcm *monitor = tl_xcm_monitor(server->model);
+    const xcm_state state = xcm_state_of(monitor);
+    const bool stands_still = state != XCM_LISTENING && state != XCM_HALTED;
+    if (stands_still && !xcm_is_busy(monitor))
+        return false;
     const uint64_t host_ns = host_now_ns();
     uint64_t due_ns = server->model_ns + (host_ns - server->host_ns);
     const uint64_t now_ns = tl_xcm_now_ns(server->model);
-    if (due_ns > now_ns + MOST_LAG_NS || now_ns > due_ns + MOST_LAG_NS) {
+    if (stands_still || due_ns > now_ns + MOST_LAG_NS || now_ns > due_ns + MOST_LAG_NS) {
         server->host_ns = host_ns;
         server->model_ns = due_ns = now_ns;
     }

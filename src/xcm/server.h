@@ -18,8 +18,9 @@ void tl_xcm_server_free(tl_xcm_server *server);
 // tl_xcm_options.on_packet of the model that is served; ctx is the server.
 void tl_xcm_server_packet(void *server, const uint8_t *packet, uint32_t n_bytes);
 // Serves until the driver is unloaded, wants_stop says so, the software has ended and its clients
-// have gone, or so many seconds of the host are over. Simulated time follows the host's clock. The
-// target runs afterwards, and nothing of the monitor is left on it.
+// have gone, or so many seconds of the host are over. Simulated time follows the host's clock while
+// the monitor listens; else the board stands still. The target is left running, and nothing of the
+// monitor on it.
 void tl_xcm_serve(tl_xcm_server *server, tl_xcm_model *model, uint32_t seconds, bool (*wants_stop)(void *ctx), void *ctx);
 
 #endif
