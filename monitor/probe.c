@@ -9,7 +9,7 @@
 // those of addresses.
 static const uint16_t events[XCM_N_QUANTITIES] = {
     [XCM_Q_RETIRED] = 0x08,  [XCM_Q_MIS] = 0x10, [XCM_Q_PRED] = 0x12, [XCM_Q_IMMED] = 0x0d, [XCM_Q_RETURN] = 0x0e, [XCM_Q_SPEC] = 0x1b,
-    [XCM_Q_PC_WRITE] = 0x0c, [XCM_Q_EXC] = 0x09, [XCM_Q_MEM] = 0x13,  [XCM_Q_L2] = 0x16,    [XCM_Q_BUS] = 0x19,
+    [XCM_Q_PC_WRITE] = 0x0c, [XCM_Q_EXC] = 0x09, [XCM_Q_MEM] = 0x13,  [XCM_Q_L2] = 0x16,    [XCM_Q_BUS] = 0x19,    [XCM_Q_BUS_READ] = 0x60,
 };
 enum { EVENT_SPEC = 0x1b, EVENT_ADDRESS_MIS = 0xcb };
 enum { N_NULL_WINDOWS = 16, N_KNOWN = 64, PAGE_BYTES = 4096, TAIL_BYTES = 64, LINE_BYTES = 64, MOST_TRIES = 8 };
@@ -41,7 +41,7 @@ static void choose_quantities(const xcm *m, plan *p) {
     static const uint8_t of_branches[] = {XCM_Q_RETIRED, XCM_Q_MIS,  XCM_Q_PRED,     XCM_Q_IMMED,
                                           XCM_Q_RETURN,  XCM_Q_SPEC, XCM_Q_PC_WRITE, XCM_Q_EXC};
     static const uint8_t of_tlbs[] = {XCM_Q_RETIRED, XCM_Q_TLB_REFILL, XCM_Q_L1_REFILL, XCM_Q_MEM, XCM_Q_EXC};
-    static const uint8_t of_l2[] = {XCM_Q_RETIRED, XCM_Q_MEM, XCM_Q_L2, XCM_Q_BUS, XCM_Q_TLB_REFILL, XCM_Q_L1_REFILL};
+    static const uint8_t of_l2[] = {XCM_Q_RETIRED, XCM_Q_MEM, XCM_Q_L2, XCM_Q_BUS, XCM_Q_TLB_REFILL, XCM_Q_BUS_READ};
     const bool is_branch = p->algorithm <= XCM_RSB, is_l2 = p->algorithm == XCM_L2;
     const uint8_t *list = is_branch ? of_branches : is_l2 ? of_l2 : of_tlbs;
     const uint32_t n = is_branch ? sizeof of_branches : is_l2 ? sizeof of_l2 : sizeof of_tlbs;

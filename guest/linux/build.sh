@@ -5,11 +5,11 @@
 # and kernel.ARCH.config are the whole difference.
 #
 #   guest/linux/build.sh [OUT]             default: $XDG_CACHE_HOME/tally/linux, usually ~/.cache/tally/linux
-#   guest/linux/build.sh --arm64 [OUT]     the same for arm64, without perf; default: ~/.cache/tally/linux-arm64
+#   guest/linux/build.sh --arm64 [OUT]     the same for arm64; default: ~/.cache/tally/linux-arm64
 #
 #   OUT/Image, OUT/System.map, OUT/kernel.config   the kernel
 #   OUT/perf                                       perf, static, for the guest
-#   OUT/initramfs.cpio                             init, perf_events, and on riscv perf and smpm_reader: see pack; not compressed, so that no boot unpacks it
+#   OUT/initramfs.cpio                             init, perf_events, perf, and on riscv smpm_reader: see pack; not compressed, so that no boot unpacks it
 #   OUT/cache/                                     the kernel and perf by the digest of all that they are made from: built once
 #
 # BUSYBOX=FILE puts that busybox into the initial file system, whose shell init then uses
@@ -92,6 +92,12 @@ report() { # NAME START FOLDER
     echo "built $1 in $(($(date +%s) - $2)) s: $3"
 }
 
+keep_headers() { # FOLDER: what a module needs of the build, in FOLDER/.build
+    grep -q '^CONFIG_MODULES=y' "$work/.config" || return 0
+    find "$work" \( -name '*.o' -o -name '*.a' -o -name '*.cmd' -o -name 'vmlinux*' -o -name Image \) -not -path "$work/scripts/*" -type f -delete
+    cp -a "$work" "$1/.build"
+}
+
 build_kernel() { # FOLDER
     work=$1.new
     started=$(date +%s)
@@ -104,11 +110,13 @@ build_kernel() { # FOLDER
     grep '^CONFIG_' "$work.config" | sed 's/^\(.*\)=n$/# \1 is not set/' | while IFS= read -r line; do
         grep -qxF "$line" "$work/.config" || fail "kernel.config or kernel.$arch.config: $line: the kernel did not take it; a line it depends on is missing"
     done
-    kmake Image
+    kmake Image modules_prepare
+    grep -q '^CONFIG_MODULES=y' "$work/.config" && kmake modules # Module.symvers, which modules built elsewhere link against
     rm -rf "$1"
     mkdir "$1"
     cp "$work/arch/$arch/boot/Image" "$work/System.map" "$1/"
     cp "$work/.config" "$1/kernel.config"
+    keep_headers "$1"
     rm -rf "$work" "$work.config"
     report kernel "$started" "$1"
 }
@@ -141,13 +149,11 @@ take() { # FOLDER: its files are what OUT shows
 kernel=$out/cache/kernel-$(digest build_kernel "$here/kernel.config" "$here/kernel.$arch.config")
 [ -d "$kernel" ] || build_kernel "$kernel"
 take "$kernel"
+perf=$out/cache/perf-$(digest build_perf)
+[ -d "$perf" ] || build_perf "$perf"
+take "$perf"
 programs="init perf_events"
-if [ $arch = riscv ]; then
-    perf=$out/cache/perf-$(digest build_perf)
-    [ -d "$perf" ] || build_perf "$perf"
-    take "$perf"
-    programs="init perf_events smpm_reader"
-fi
+[ $arch = arm64 ] || programs="$programs smpm_reader"
 
 started=$(date +%s)
 for program in $programs; do
@@ -155,7 +161,7 @@ for program in $programs; do
     mv "$out/$program.new" "$out/$program"
 done
 set -- /init="$out/init"
-set -- "$@" /bin/perf_events="$out/perf_events"
-[ $arch = arm64 ] || set -- "$@" /bin/perf="$out/perf" /bin/smpm_reader="$out/smpm_reader"
+set -- "$@" /bin/perf_events="$out/perf_events" /bin/perf="$out/perf"
+[ $arch = arm64 ] || set -- "$@" /bin/smpm_reader="$out/smpm_reader"
 "$here/pack" "$out/initramfs.cpio" "$@" ${BUSYBOX:+/bin/busybox="$BUSYBOX"}
 report initramfs "$started" "$out"

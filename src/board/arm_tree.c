@@ -4,6 +4,7 @@
 // sources, arm/cpus.yaml, arm/psci.yaml, interrupt-controller/arm,gic.yaml.
 #include <string.h>
 
+#include "board/arm_debug.h"
 #include "board/tree.h"
 #include "dev/devices.h"
 #include "isa/a64/arch.h"
@@ -153,6 +154,26 @@ static void pl031(tl_tree *t, const tl_device *device) {
     tl_tree_text(t, "clock-names", "apb_pclk");
 }
 
+// Debug components of a core: arm,coresight-cpu-debug.yaml and arm,coresight-cti.yaml. The AMBA bus
+// of Linux waits for the clock; its drivers find the core by phandle.
+static void debug_component(tl_tree *t, const tl_device *device) {
+    const uint64_t core = (device->base_paddr - TL_CORESIGHT_PADDR) / TL_CORESIGHT_STRIDE;
+    tl_tree_reg(t, device->base_paddr, device->size_bytes);
+    tl_tree_number(t, "clocks", PHANDLE_CLOCK);
+    tl_tree_text(t, "clock-names", "apb_pclk");
+    tl_tree_number(t, "cpu", cpu_phandle((uint32_t)core));
+}
+
+static void debug(tl_tree *t, const tl_device *device) {
+    TL_TREE_STRINGS(t, "compatible", "arm,coresight-cpu-debug\0arm,primecell");
+    debug_component(t, device);
+}
+
+static void cti(tl_tree *t, const tl_device *device) {
+    TL_TREE_STRINGS(t, "compatible", "arm,coresight-cti-v8-arch\0arm,coresight-cti\0arm,primecell");
+    debug_component(t, device);
+}
+
 static void virtio(tl_tree *t, const tl_device *device) {
     tl_tree_text(t, "compatible", "virtio,mmio");
     tl_tree_reg(t, device->base_paddr, device->size_bytes);
@@ -167,6 +188,8 @@ static const struct {
     {"gic", "intc", gic},
     {"pl011", "pl011", pl011},
     {"pl031", "pl031", pl031},
+    {"debug", "cpu-debug", debug},
+    {"cti", "cti", cti},
     {"virtio_block", "virtio_mmio", virtio},
     {"virtio_empty", "virtio_mmio", virtio},
     {"virtio_console", "virtio_mmio", virtio},

@@ -85,6 +85,30 @@ def compare(ours, theirs):
                 yield f"{path}: {name} leads to another node"
 
 
+# What Linux's stock drivers of debug components ask for, at the addresses of docs/aarch64-debug.md. QEMU has none.
+CORESIGHT = [("cpu-debug", 0x10000, r'"arm,coresight-cpu-debug\0arm,primecell"'),
+             ("cti", 0x20000, r'"arm,coresight-cti-v8-arch\0arm,coresight-cti\0arm,primecell"')]
+
+
+def check_debug(ours, harts):
+    """A node for each component of each hart, which leads to the hart and to a fixed clock."""
+    wanted = {}
+    for hart in range(harts):
+        for name, distance, compatible in CORESIGHT:
+            address = 0xB000000 + 0x100000 * hart + distance
+            wanted[f"/{name}@{address:x}"] = (compatible, address, f"/cpus/cpu@{hart}")
+    found = {path for path in ours if re.match(r"/(cpu-debug|cti)@", path)}
+    if found != set(wanted):
+        yield f"{harts} harts: debug components are {sorted(found)}"
+        return
+    for path, (compatible, address, cpu) in wanted.items():
+        node = ours[path]
+        if (node["compatible"], [int(word, 0) for word in node["reg"].strip("<>").split()]) != (compatible, [0, address, 0, 0x1000]):
+            yield f"{path}: compatible and reg are {node['compatible']}, {node['reg']}"
+        if led_to(ours, node["cpu"]) != [cpu] or led_to(ours, node["clocks"]) != ["/apb-pclk"] or node["clock-names"] != '"apb_pclk"':
+            yield f"{path}: hart or clock differ"
+
+
 def main():
     dump, isa = sys.argv[1:3]
     board = BOARDS[isa]
@@ -106,6 +130,7 @@ def main():
                       if re.match(board["wanted"], path) and board["unwanted"] not in path}
             problems += [f"{harts} harts: {path} is missing" for path in sorted(wanted - set(ours))]
             problems += [f"{harts} harts: {line}" for line in compare(ours, theirs)]
+            problems += check_debug(ours, harts if isa == "aarch64" else 0)
             n_nodes += len(set(ours) & set(theirs))
     print("\n".join(problems) or f"{n_nodes} nodes agree")
     return 1 if problems else 0

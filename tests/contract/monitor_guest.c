@@ -382,13 +382,13 @@ static void test_verdicts_with_all_events(void **state) {
 static void test_verdicts_with_noise(void **state) {
     (void)state;
     for (uint32_t all = 0; all < 2; all++) {
-        const tl_debugger_trials found = measure(all, true, false, NULL, n_trials());
+        const tl_debugger_trials found = measure(all, true, false, NULL, 3 * n_trials());
         assert_true(found.n_interrupts > 1000);
     }
 }
 static void test_verdicts_with_noise_and_prefetchers(void **state) {
     (void)state;
-    (void)measure(true, true, true, NULL, n_trials());
+    (void)measure(true, true, true, NULL, 3 * n_trials());
 }
 
 // the monitor rests on nothing that Debug state leaves open.
@@ -595,13 +595,15 @@ static void suffer(tl_xcm_fault fault, uint64_t n_accesses) {
     }
     while (tl_xcm_wait_event(l.model, 10000, l.event))
         was_lost = was_lost || l.event[0] == XCM_EVENT_LOST;
+    // Detach may be through with the target when it is lost.
+    const bool has_struck = tl_xcm_n_accesses(l.model) > n_accesses;
     const xcm_state state = xcm_state_of(tl_xcm_monitor(l.model));
     if (state == XCM_LISTENING || state == XCM_HALTED)
         was_lost = CALL(&l, XCM_LISTEN_STOP) == XCM_LOST || was_lost;
     assert_int_equal(xcm_state_of(tl_xcm_monitor(l.model)), XCM_ENDED); // the monitor is alive
-    if (target_of(&l)->is_halted && fault != TL_XCM_POWER_LOSS) // a core without power is in no state
+    if (target_of(&l)->is_halted && fault != TL_XCM_POWER_LOSS)         // a core without power is in no state
         fail_msg("fault %u at %" PRIu64 " leaves the target halted", fault, n_accesses);
-    if (is_deadly && started == XCM_DONE && tl_xcm_n_accesses(l.model) > n_accesses && !was_lost)
+    if (is_deadly && started == XCM_DONE && has_struck && !was_lost)
         fail_msg("fault %u at %" PRIu64 ": the target was not reported lost", fault, n_accesses);
     tl_xcm_model_free(l.model);
 }
