@@ -487,7 +487,8 @@ static void test_steps(void) {
         listed[n_listed++] = at;
     for (uint64_t at = of(jump_to); at < of(store_counted); at += 4)
         listed[n_listed++] = at;
-    for (uint64_t at = of(store_counted) + 16; at < of(store_counted) + 28; at += 4) // within the exclusives none can be served
+    // Addresses within the exclusives cannot be served.
+    for (uint64_t at = of(store_counted) + 16; at < of(store_counted) + 28; at += 4)
         listed[n_listed++] = at;
     for (uint64_t k = 0; k < N_STUBS; k++)
         listed[n_listed++] = of(stubs) + PAGE * k + 4;

@@ -607,7 +607,7 @@ static int map_blocks(void) {
         const phys_addr_t base = host.blocks.base[block];
 
         if (!request_mem_region(base, PAGE_SIZE, "xcm")) {
-            pr_err("xcm: a driver owns the block at %pa; boot with initcall_blacklist=debug_init,cti_init, or unbind it\n", &base);
+            pr_err("xcm: a driver owns the block at %pa; boot with initcall_blacklist=debug_driver_init,cti_init, or unbind it\n", &base);
             return -EBUSY;
         }
         host.windows[block] = ioremap(base, PAGE_SIZE);

@@ -119,7 +119,8 @@ static bool is_true(uint64_t algorithm, uint64_t v, uint64_t other) {
     }
 }
 
-// Other cores go on while the target stands, and share L2 with it. The last look before it runs counts.
+// Other cores go on while the target stands, and share L2 with it. The last look before it runs is
+// the one that counts.
 static void look_again(trial *t) {
     const tl_hart *h = lab.machine->harts[TARGET];
     if (t->has_verdict || h->instret != t->instret || !h->is_halted)
