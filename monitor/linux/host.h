@@ -9,7 +9,7 @@
 
 // -- target.c: where the blocks of a core are.
 struct xcm_blocks {
-    phys_addr_t base[XCM_N_BLOCKS];
+	phys_addr_t base[XCM_N_BLOCKS];
 };
 
 // The addresses that are not 0 stand; the device tree gives the others, or the ROM table at `rom`.
