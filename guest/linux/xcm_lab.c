@@ -104,7 +104,8 @@ __attribute__((noinline)) uint64_t work(uint64_t of) {
     return sum;
 }
 
-// An indirect branch with four targets; a load; the probe point; a loop of exclusives; pages of code.
+// An indirect branch with four targets; a load; the probe point; a loop of exclusives; pages of
+// code.
 __asm__("    .text\n"
         "    .global jump_to, jump_site, jump_targets, load_from, load_site, probe_point, probe_return, store_counted, stubs\n"
         "    .balign 64\n"

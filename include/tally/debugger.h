@@ -100,8 +100,8 @@ typedef struct tl_debugger_entry {
 
 TL_API void tl_debugger_options_init(tl_debugger_options *ret_options);
 TL_MUST_CHECK TL_API tl_status tl_debugger_new(const tl_debugger_options *options, tl_debugger **ret_monitor, tl_error *err);
-// A client of somebody's tl_debugger_serve. Symbols and simulated times are not known there. Waiting
-// counts the host's time. TL_ENOENT: nobody listens. TL_EINVAL: the path is too long.
+// A client of somebody's tl_debugger_serve. Symbols and simulated times are not known there.
+// Waiting counts the host's time. TL_ENOENT: nobody listens. TL_EINVAL: the path is too long.
 TL_MUST_CHECK TL_API tl_status tl_debugger_connect(const char *path, tl_debugger **ret_monitor, tl_error *err);
 // Serves clients at options.socket until one unloads the driver, wants_stop says so, the software
 // and its clients have gone, or so many seconds are over. Simulated time follows the host's clock
@@ -124,9 +124,10 @@ typedef struct tl_debugger_change { // of a place in L1D, L1I or TLB
 } tl_debugger_change;
 typedef struct tl_debugger_step {
     uint32_t size;
-    uint32_t word;                                                        // the instruction
-    uint64_t before[TL_DEBUGGER_REGISTERS], after[TL_DEBUGGER_REGISTERS]; // X0 to X30, SP, PC, PSTATE
-    bool has_excepted;                                                    // and its handler has run
+    uint32_t word; // the instruction
+    // X0 to X30, SP, PC, PSTATE
+    uint64_t before[TL_DEBUGGER_REGISTERS], after[TL_DEBUGGER_REGISTERS];
+    bool has_excepted; // and its handler has run
     bool is_load, is_store;
     uint32_t n_bytes, n_values; // 0 values: those of vector registers
     uint64_t address, values[2];
@@ -168,7 +169,8 @@ typedef struct tl_debugger_trial_options {
     // Hart 0 interrupts the target, drops pages from its TLBs, code from its L1I and lines from L2.
     // INST_SPEC counts wrong paths of 0 to 8 instructions.
     bool is_noisy;
-    bool is_prefetching;                                          // both L1 prefetch the next line, and L2 is inclusive
+    // both L1 prefetch the next line, and L2 is inclusive
+    bool is_prefetching;
     void (*progress)(void *ctx, uint32_t n_done, uint32_t n_all); // NULL: nobody asks
     void *ctx;
 } tl_debugger_trial_options;
@@ -186,11 +188,15 @@ typedef struct tl_debugger_trials {
     uint32_t size;
     bool has_all_events, is_noisy, is_prefetching, is_calibrated;
     uint32_t n_trials;
-    tl_debugger_matrix matrices[TL_DEBUGGER_ALGORITHMS];                           // tl_debugger_algorithm_name
-    uint64_t residue_cycles, most_hit_cycles, least_miss_cycles, threshold_cycles; // of the calibration
-    uint64_t time_ns, n_accesses;                                                  // of all trials, simulated
-    uint64_t n_errors;                                                             // accesses that the bus refused
-    uint64_t n_interrupts;                                                         // of the target
+    // tl_debugger_algorithm_name
+    tl_debugger_matrix matrices[TL_DEBUGGER_ALGORITHMS];
+    // of the calibration
+    uint64_t residue_cycles, most_hit_cycles, least_miss_cycles, threshold_cycles;
+    // of all trials, simulated
+    uint64_t time_ns, n_accesses;
+    // accesses that the bus refused
+    uint64_t n_errors;
+    uint64_t n_interrupts; // of the target
 } tl_debugger_trials;
 
 TL_API void tl_debugger_trial_options_init(tl_debugger_trial_options *ret_options);

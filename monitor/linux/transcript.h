@@ -4,6 +4,8 @@
 #ifndef XCM_LINUX_TRANSCRIPT_H
 #define XCM_LINUX_TRANSCRIPT_H
 
+#include <stdint.h>
+
 // The packet of SUBMIT and NOTIFY stands in the notes behind; `value` has its bytes.
 enum {
     XCM_NOTE_READ,

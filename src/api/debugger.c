@@ -10,7 +10,8 @@
 #include "report/trials.h"
 #include "xcm/suite.h"
 
-enum { RING_BYTES = 1 << 20, MOST_RECORD_WORDS = 32, FIRST_WALK = 128, FIRST_IPA = 144 }; // indices of the TLB
+// FIRST_*: indices of the TLB.
+enum { RING_BYTES = 1 << 20, MOST_RECORD_WORDS = 32, FIRST_WALK = 128, FIRST_IPA = 144 };
 
 TL_API void tl_debugger_options_init(tl_debugger_options *ret_options) {
     *ret_options = (tl_debugger_options){.size = sizeof *ret_options, .console_fd = -1, .target = 1};

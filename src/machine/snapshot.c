@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // See snapshot.h. A machine lives in its arena, in its RAM and in its struct, and it keeps its
-// addresses. A copy of the bytes is therefore its state. Engines over blocks keep code elsewhere, so
-// their machines are refused. tl_engine_type.is_in_arena says which engines can be saved.
+// addresses. A copy of the bytes is therefore its state. Engines over blocks keep code elsewhere,
+// so their machines are refused. tl_engine_type.is_in_arena says which engines can be saved.
 #include "machine/snapshot.h"
 
 #include <stdlib.h>

@@ -159,7 +159,7 @@ static uint32_t wrong_path(tl_xcm_model *model, uint32_t n) {
     return 0;
 }
 
-// What the noise and the faults make of a value.
+// A value as noise and faults show it.
 static uint32_t seen(tl_xcm_model *model, xcm_block block, uint32_t offset, uint32_t value) {
     if (block == XCM_DBG && offset == EDPRSR && model->hides_sdr)
         return value & ~(uint32_t)PRSR_SDR;

@@ -82,6 +82,38 @@ def picture_shows_sets_and_ways():
         assert name in text, name
 
 
+# -- The suite.
+
+def suite_prints_matrices():
+    import jsonschema
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "aarch64"))
+        os.symlink(os.path.abspath(PROGRAM), os.path.join(folder, "aarch64", "monitored.elf"))
+        picture = os.path.join(folder, "xcm.svg")
+        done = subprocess.run([TALLY, "suite", "--bench", folder, "-j", "--svg", picture, "xcm", "quick"], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (done.returncode, done.stderr)
+        with open(picture, encoding="utf-8") as text:
+            assert text.read().count("published:") == 30
+    sets = [json.loads(line) for line in done.stdout.splitlines()]
+    with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "schema", "xcm-1.json"), encoding="utf-8") as text:
+        schema = json.load(text)
+    for found in sets:
+        jsonschema.validate(found, schema)
+        assert found["bus_errors"] == 0 and found["calibration"]["done"] and (found["interrupts"] > 0) == found["noise"]
+        for matrix in found["matrices"]:
+            for form in ("corrected", "published"):
+                assert sum(sum(row.values()) for row in matrix[form].values()) == 100, matrix
+            assert found["noise"] or matrix["wrong"] == matrix["unknown"] == 0, matrix
+    assert [(s["events"], s["noise"], s["prefetch"]) for s in sets] == [
+        (events, noise, prefetch) for events in ("a53", "full") for noise, prefetch in ((False, False), (True, False), (True, True))]
+    for words, sentence in ((["xcm", "huge"], "write one of quick, normal and full"), (["--csv", "xcm"], "suite xcm has no CSV"),
+                            (["--insns", "9", "xcm"], "suite xcm asks questions")):
+        done = subprocess.run([TALLY, "suite", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and sentence in done.stderr, (words, done)
+
+
 # -- The socket. Packets are made here by the specification alone.
 
 STATES = {"idle": 0x02, "listening": 0x04, "halted": 0x08, "ended": 0x10}
@@ -241,6 +273,7 @@ def main():
     the_vectors_of_the_specification()
     trace_tells_each_effect()
     picture_shows_sets_and_ways()
+    suite_prints_matrices()
     serve()
     found = rows("hit=probe_point", "regs", "step=3", "mem=n_rounds:8", "status", "stop")
     assert [row["command"] for row in found] == ["hit", "regs", "step", "step", "step", "mem", "status", "stop", "end"], found

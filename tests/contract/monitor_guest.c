@@ -601,7 +601,8 @@ static void suffer(tl_xcm_fault fault, uint64_t n_accesses) {
     if (state == XCM_LISTENING || state == XCM_HALTED)
         was_lost = CALL(&l, XCM_LISTEN_STOP) == XCM_LOST || was_lost;
     assert_int_equal(xcm_state_of(tl_xcm_monitor(l.model)), XCM_ENDED); // the monitor is alive
-    if (target_of(&l)->is_halted && fault != TL_XCM_POWER_LOSS)         // a core without power is in no state
+    // A core without power is in no state.
+    if (target_of(&l)->is_halted && fault != TL_XCM_POWER_LOSS)
         fail_msg("fault %u at %" PRIu64 " leaves the target halted", fault, n_accesses);
     if (is_deadly && started == XCM_DONE && has_struck && !was_lost)
         fail_msg("fault %u at %" PRIu64 ": the target was not reported lost", fault, n_accesses);
