@@ -164,6 +164,7 @@ void xcm_detach(xcm *m) {
         const uint32_t scr = xcm_rd(m, XCM_DBG, EDSCR);
         xcm_wr(m, XCM_DBG, EDSCR, (scr & ~SCR_SAVED & ~SCR_MA) | (m->saved_edscr & SCR_SAVED));
         xcm_wr(m, XCM_DBG, CLAIMCLR, CLAIM_MONITOR);
+        (void)xcm_poll_target(m); // it may have been lost in the meantime
     }
     xcm_wr(m, XCM_DBG, EDECR, m->saved_edecr);
     xcm_wr(m, XCM_CTI, CTIINTACK, TRIGGER_HALT);

@@ -369,7 +369,7 @@ xcm_code xcm_run_command(xcm *m, uint8_t function, const uint64_t *args, uint32_
     switch (function) {
     case XCM_DRV_UNLOAD: xcm_enter_state(m, XCM_NONE); return XCM_DONE;
     case XCM_LISTEN_START: return listen_start(m);
-    case XCM_LISTEN_STOP: xcm_end_round(m); return XCM_DONE;
+    case XCM_LISTEN_STOP: xcm_end_round(m); return m->has_lost ? XCM_LOST : XCM_DONE;
     case XCM_ROUND_RESET:
         xcm_reset_round(m);
         m->round += 1;

@@ -139,10 +139,24 @@ static xcm_code wait_restarted(xcm *m) {
     }
 }
 
+// Words that somebody has left in the channel would stop every transfer. X0 is scratch here.
+static xcm_code empty_channel(xcm *m) {
+    m->edscr = 0;
+    XCM_TRY(xcm_wait_ready(m));
+    if (!(m->edscr & (SCR_ERR | SCR_TXFULL | SCR_RXFULL)))
+        return XCM_DONE;
+    xcm_wr(m, XCM_DBG, EDRCR, EDRCR_CSE);
+    if (m->edscr & SCR_TXFULL)
+        (void)xcm_rd(m, XCM_DBG, DBGDTRTX);
+    return m->edscr & SCR_RXFULL ? xcm_execute(m, I_MRS_DTRRX) : XCM_DONE;
+}
+
 xcm_code xcm_restart(xcm *m) {
     xcm_code code = XCM_TIMEOUT;
-    if (m->is_owned)
+    if (m->is_owned) {
+        XCM_TRY(empty_channel(m));
         XCM_TRY(write_back(m));
+    }
     m->edscr = 0;
     XCM_TRY(xcm_wait_ready(m));
     if (m->edscr & SCR_MA) {

@@ -8,9 +8,16 @@
 #include "xcm.h"
 
 // Time limits.
-static const uint64_t T_ITE_NS = 1000000, T_HALT_NS = 10000000, T_RESUME_NS = 10000000, T_ACK_NS = 1000000, T_WINDOW_NS = 1000000,
-                      T_LOST_NS = 100000000;
-static const uint64_t DEFAULT_BUDGET_NS = 50000000, MOST_BUDGET_NS = 1000000000;
+enum {
+    T_ITE_NS = 1000000,
+    T_HALT_NS = 10000000,
+    T_RESUME_NS = 10000000,
+    T_ACK_NS = 1000000,
+    T_WINDOW_NS = 1000000,
+    T_LOST_NS = 100000000,
+    DEFAULT_BUDGET_NS = 50000000,
+    MOST_BUDGET_NS = 1000000000,
+};
 enum { MOST_HALT_TRIES = 8, MOST_FOREIGN_HALTS = 3, N_HELPERS = 2 };
 
 // Bits of the ledger: what the monitor did to the state under study.

@@ -53,8 +53,12 @@ static void leave_alone(xcm *m, xcm_code code) {
     m->n_foreign += 1;
     m->n_foreign_row += 1;
     xcm_tell(m, XCM_EVENT_FOREIGN, m->status, code);
-    if (xcm_restart(m) != XCM_DONE || m->n_foreign_row > MOST_FOREIGN_HALTS)
+    if (xcm_restart(m) == XCM_DONE && m->n_foreign_row <= MOST_FOREIGN_HALTS)
+        return;
+    if (xcm_poll_target(m) == XCM_DONE)
         xcm_end_round(m);
+    else
+        lose_target(m); // a reset looks like a halt that cannot be read
 }
 
 static void listen(xcm *m) {

@@ -5,9 +5,12 @@
 xcm_code xcm_take_pmu(xcm *m) {
     if (m->uses_pmu)
         return XCM_DONE;
+    XCM_TRY(xcm_make_accessible(m));
     m->saved_pmcr = xcm_rd(m, XCM_PMU, PMCR);
-    if ((m->saved_pmcr >> PMCR_N_LSB & 31) < XCM_COUNTERS)
-        return XCM_ABSENT;
+    if ((m->saved_pmcr >> PMCR_N_LSB & 31) < XCM_COUNTERS) {
+        XCM_TRY(xcm_poll_target(m));
+        return m->prsr & PRSR_OSLK ? XCM_LOST : XCM_ABSENT;
+    }
     m->saved_enabled = xcm_rd(m, XCM_PMU, PMCNTENSET);
     m->saved_filter = xcm_rd(m, XCM_PMU, PMCCFILTR);
     for (uint32_t n = 0; n < XCM_COUNTERS; n++) {

@@ -9,10 +9,10 @@
 // those of addresses.
 static const uint16_t events[XCM_N_QUANTITIES] = {
     [XCM_Q_RETIRED] = 0x08,  [XCM_Q_MIS] = 0x10, [XCM_Q_PRED] = 0x12, [XCM_Q_IMMED] = 0x0d, [XCM_Q_RETURN] = 0x0e, [XCM_Q_SPEC] = 0x1b,
-    [XCM_Q_PC_WRITE] = 0x0c, [XCM_Q_EXC] = 0x09, [XCM_Q_MEM] = 0x13,  [XCM_Q_L2] = 0x16,    [XCM_Q_BUS] = 0x19,
+    [XCM_Q_PC_WRITE] = 0x0c, [XCM_Q_EXC] = 0x09, [XCM_Q_MEM] = 0x13,  [XCM_Q_L2] = 0x16,    [XCM_Q_BUS] = 0x19,    [XCM_Q_BUS_READ] = 0x60,
 };
 enum { EVENT_SPEC = 0x1b, EVENT_ADDRESS_MIS = 0xcb };
-enum { N_NULL_WINDOWS = 16, N_KNOWN = 64, PAGE_BYTES = 4096, TAIL_BYTES = 64 };
+enum { N_NULL_WINDOWS = 16, N_KNOWN = 64, PAGE_BYTES = 4096, TAIL_BYTES = 64, LINE_BYTES = 64, MOST_TRIES = 8 };
 static const uint64_t SENTINEL = UINT64_C(0x00005e47e1e10000);
 #define I_TLBI_VAAE1 UINT32_C(0xd5088760)
 
@@ -21,6 +21,8 @@ typedef struct plan {
     uint64_t v, stop;     // the window
     uint32_t reg, target; // set before it; overwritten in it
     uint64_t value;       // of reg
+    bool is_warmed;       // the same window runs before, with
+    uint64_t warm;        // this value of reg
     uint8_t quantities[XCM_COUNTERS];
     uint32_t n_quantities;
 } plan;
@@ -39,7 +41,7 @@ static void choose_quantities(const xcm *m, plan *p) {
     static const uint8_t of_branches[] = {XCM_Q_RETIRED, XCM_Q_MIS,  XCM_Q_PRED,     XCM_Q_IMMED,
                                           XCM_Q_RETURN,  XCM_Q_SPEC, XCM_Q_PC_WRITE, XCM_Q_EXC};
     static const uint8_t of_tlbs[] = {XCM_Q_RETIRED, XCM_Q_TLB_REFILL, XCM_Q_L1_REFILL, XCM_Q_MEM, XCM_Q_EXC};
-    static const uint8_t of_l2[] = {XCM_Q_RETIRED, XCM_Q_MEM, XCM_Q_L2, XCM_Q_BUS, XCM_Q_TLB_REFILL, XCM_Q_L1_REFILL};
+    static const uint8_t of_l2[] = {XCM_Q_RETIRED, XCM_Q_MEM, XCM_Q_L2, XCM_Q_BUS, XCM_Q_TLB_REFILL, XCM_Q_BUS_READ};
     const bool is_branch = p->algorithm <= XCM_RSB, is_l2 = p->algorithm == XCM_L2;
     const uint8_t *list = is_branch ? of_branches : is_l2 ? of_l2 : of_tlbs;
     const uint32_t n = is_branch ? sizeof of_branches : is_l2 ? sizeof of_l2 : sizeof of_tlbs;
@@ -123,6 +125,13 @@ static xcm_code run_to(xcm *m, uint64_t stop, xcm_window *w) {
     return XCM_DONE;
 }
 
+static xcm_code run_once(xcm *m, const plan *p, uint64_t value, xcm_window *w) {
+    XCM_TRY(xcm_write_register(m, p->reg, value));
+    m->dlr = p->v;
+    m->dspsr |= PSTATE_DAIF;
+    return run_to(m, p->stop, w);
+}
+
 // The target is where it was afterwards, but for what the window did to caches and predictors.
 static xcm_code run_window(xcm *m, const plan *p, xcm_window *w) {
     enum { LINK = 30 };
@@ -136,10 +145,12 @@ static xcm_code run_window(xcm *m, const plan *p, xcm_window *w) {
         XCM_TRY(xcm_read_register(m, touched[i], &saved[i]));
     XCM_TRY(sentinel(m, false, &elr));
     set_up_counters(m, p);
-    XCM_TRY(xcm_write_register(m, p->reg, p->value));
-    m->dlr = p->v;
-    m->dspsr |= PSTATE_DAIF;
-    XCM_TRY(run_to(m, p->stop, w));
+    if (p->is_warmed) {
+        XCM_TRY(run_once(m, p, p->warm, w));
+        xcm_zero_counters(m);
+    }
+    if (!p->is_warmed || w->is_ok)
+        XCM_TRY(run_once(m, p, p->value, w));
     xcm_switch_pmu(m, false, 0);
     read_window(m, p, w);
     XCM_TRY(sentinel(m, true, &elr));
@@ -226,20 +237,23 @@ static xcm_code make_plan(xcm *m, const uint64_t *args, uint32_t n, plan *ret) {
     return XCM_DONE;
 }
 
-// Reads another line of the page of v. The read makes the page walk, so the window makes none.
-// XCM_BAD_ARGUMENT: v is not mapped.
-static xcm_code warm_page(xcm *m, uint64_t v) {
-    uint64_t paddr = 0;
-    bool is_mapped = false;
-    uint8_t byte;
-    XCM_TRY(xcm_translate(m, v, &paddr, &is_mapped));
-    return is_mapped ? xcm_read_memory(m, v ^ (PAGE_BYTES / 2), &byte, 1, false) : XCM_BAD_ARGUMENT;
-}
+// Another line of the page: the next one, so that a prefetcher of next lines finds nothing to do in
+// the window. The last line has no next one.
+static uint64_t line_beside(uint64_t v) { return v % PAGE_BYTES < PAGE_BYTES - LINE_BYTES ? v + LINE_BYTES : v ^ (PAGE_BYTES / 2); }
 
-static xcm_code probe(xcm *m, const plan *p, xcm_window *w) {
+// For L2 the load first reads another line of the page of v. It makes the page walk and fetches the
+// code, so the window does neither. XCM_BAD_ARGUMENT: v is not mapped.
+static xcm_code probe(xcm *m, plan *p, xcm_window *w) {
+    uint64_t paddr = 0;
     XCM_TRY(xcm_take_pmu(m));
-    if (p->algorithm == XCM_L2)
-        XCM_TRY(warm_page(m, p->value));
+    p->is_warmed = p->algorithm == XCM_L2;
+    p->warm = line_beside(p->value);
+    if (p->is_warmed) {
+        bool is_mapped = false;
+        XCM_TRY(xcm_translate(m, p->value, &paddr, &is_mapped));
+        if (!is_mapped)
+            return XCM_BAD_ARGUMENT;
+    }
     return run_window(m, p, w);
 }
 
@@ -316,6 +330,16 @@ static xcm_code drop_page(xcm *m, uint64_t vaddr) {
     return xcm_execute(m, I_ISB);
 }
 
+// Another core may drop the page or the line in between. Then the next window is the known hit.
+static xcm_code known_hit(xcm *m, const plan *p, xcm_window *w) {
+    for (uint32_t tries = 0; tries < MOST_TRIES; tries++) {
+        XCM_TRY(run_window(m, p, w));
+        if (w->is_ok && w->delta[XCM_Q_TLB_REFILL] == 0 && w->delta[XCM_Q_L1_REFILL] == 0)
+            return XCM_DONE;
+    }
+    return XCM_UNKNOWN_VERDICT;
+}
+
 xcm_code xcm_calibrate(xcm *m, const uint64_t *args, uint32_t n) {
     const uint64_t request[] = {XCM_DTLB, args[2], args[0], args[1]};
     uint64_t most_hit = 0, least_miss = UINT64_MAX;
@@ -332,9 +356,7 @@ xcm_code xcm_calibrate(xcm *m, const uint64_t *args, uint32_t n) {
     XCM_TRY(null_windows(m, &p));
     XCM_TRY(run_window(m, &p, &w)); // warm
     for (uint32_t k = 0; k < N_KNOWN; k++) {
-        XCM_TRY(run_window(m, &p, &w));
-        if (!w.is_ok || w.delta[XCM_Q_TLB_REFILL] != 0)
-            return XCM_UNKNOWN_VERDICT;
+        XCM_TRY(known_hit(m, &p, &w));
         most_hit = w.cycles > most_hit ? w.cycles : most_hit;
     }
     for (uint32_t k = 0; k < N_KNOWN; k++) {

@@ -14,7 +14,7 @@ static bool rests_on_unusable(xcm_algorithm algorithm, const xcm_window *w, cons
         [XCM_RSB] = 1 << XCM_Q_RETIRED | 1 << XCM_Q_MIS | 1 << XCM_Q_PRED,
         [XCM_ITLB] = 1 << XCM_Q_RETIRED | 1 << XCM_Q_TLB_REFILL,
         [XCM_DTLB] = 1 << XCM_Q_RETIRED | 1 << XCM_Q_TLB_REFILL,
-        [XCM_L2] = 1 << XCM_Q_RETIRED | 1 << XCM_Q_MEM | 1 << XCM_Q_L2 | 1 << XCM_Q_BUS,
+        [XCM_L2] = 1 << XCM_Q_RETIRED | 1 << XCM_Q_MEM | 1 << XCM_Q_L2 | 1 << XCM_Q_BUS_READ,
     };
     return (needed[algorithm] & c->unusable) != 0 || (needed[algorithm] & w->present) != needed[algorithm];
 }
@@ -68,7 +68,8 @@ static xcm_answer judge_l2(const xcm_window *w) {
         return unknown(XCM_WHY_EXTRA);
     if (w->delta[XCM_Q_L2] != 1)
         return unknown(XCM_WHY_CONFLICT);
-    return is_yes(w->delta[XCM_Q_BUS] == 0);
+    // BUS_ACCESS also moves when the line that the load displaces is written back.
+    return is_yes(w->delta[XCM_Q_BUS_READ] == 0);
 }
 
 xcm_answer xcm_judge(xcm_algorithm algorithm, const xcm_window *w, const xcm_calibration *c) {

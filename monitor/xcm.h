@@ -289,6 +289,7 @@ typedef enum xcm_quantity {
     XCM_Q_MEM,
     XCM_Q_L2,
     XCM_Q_BUS,
+    XCM_Q_BUS_READ,
     XCM_N_QUANTITIES,
 } xcm_quantity;
 typedef struct xcm_window {

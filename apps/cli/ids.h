@@ -85,6 +85,8 @@ enum cli_option_id {
     OPT_PHASES,
     OPT_NO_SWEEPS,
     OPT_PLOT,
+    OPT_SVG,
+    OPT_SERVE,
     OPT_PROGRAM_OUTPUT,
     OPT_BOUND,
     OPT_PIPELINE,

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 // tally monitor: a bare AArch64 program on a board, and commands of a debugger of one of its harts.
+// --serve answers other processes instead, and a socket in place of the program is a board of one.
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <tally/debugger.h>
 
 #include "options.h"
+#include "output.h"
 
+enum { SERVE_SECONDS = 3600, MOST_TRACED = 100000, MOST_ENTRIES = 4096 };
 enum { MOST_ARGS = 8, N_REGISTERS = 34, MOST_STEPS = 1000000, MOST_BYTES = 4096 };
-static const uint64_t WAIT_NS = 1000000000, FINISH_NS = UINT64_C(100000000000);
+static const uint64_t WAIT_NS = 1000000000, FINISH_NS = UINT64_C(100000000000), SERVED_BUDGET_NS = 1000000000;
 
 typedef struct desk {
     const cli_options *options;
@@ -20,7 +25,9 @@ typedef struct desk {
     tl_debugger_reply reply;
     uint64_t args[MOST_ARGS];
     uint32_t n_args;
-    bool is_listening;
+    bool is_listening, is_remote;
+    tl_debugger_entry *found; // of l1d, l1i and tlb, for --svg; NULL: no picture is wanted
+    uint32_t n_found;
     tl_error err;
 } desk;
 
@@ -170,6 +177,13 @@ static int run_regs(desk *d) {
     return 0;
 }
 
+enum { TEXT_BYTES = 96 };
+static void disassemble(uint32_t word, uint64_t pc, char text[TEXT_BYTES]) {
+    tl_debugger_disassemble(word, pc, text, TEXT_BYTES);
+    for (char *tab = strchr(text, '\t'); tab; tab = strchr(tab, '\t'))
+        *tab = ' ';
+}
+
 // One line for each instruction: its place, its text, and the registers that it changed.
 static int run_step(desk *d) {
     static const uint64_t one[] = {0, 1};
@@ -181,12 +195,11 @@ static int run_step(desk *d) {
         if (!read_registers(d))
             return refused(d);
         memcpy(before, d->reply.values, sizeof before);
-        const uint64_t pc = before[32], fetch[] = {0, pc, 4, 0};
-        char text[96] = "?";
-        if (call(d, TL_DEBUGGER_MEM_XFER, fetch, 4))
-            tl_debugger_disassemble((uint32_t)d->reply.values[0], pc, text, sizeof text);
-        for (char *tab = strchr(text, '\t'); tab; tab = strchr(tab, '\t'))
-            *tab = ' ';
+        const uint64_t pc = before[32];
+        uint32_t word;
+        char text[TEXT_BYTES] = "?";
+        if (tl_debugger_code(d->monitor, pc, &word))
+            disassemble(word, pc, text);
         if (!call(d, TL_DEBUGGER_RESUME, one, 2))
             return refused(d);
         tl_debugger_event event = {.size = sizeof event};
@@ -266,6 +279,8 @@ static int dump(desk *d, uint64_t mask) {
     if (!call(d, TL_DEBUGGER_UARCH_DUMP, request, 3))
         return refused(d);
     for (; tl_debugger_next_entry(d->monitor, &e); n_all++) {
+        if (d->found && d->n_found < MOST_ENTRIES)
+            d->found[d->n_found++] = e;
         if (e.state == 'I')
             continue;
         put_entry(d, &e);
@@ -280,11 +295,154 @@ static int run_l1d(desk *d) { return dump(d, 1); }
 static int run_l1i(desk *d) { return dump(d, 2); }
 static int run_tlb(desk *d) { return dump(d, 4); }
 
+// -- Trace: what each instruction did, and what it changed.
+
+static const char *place_name(const tl_debugger_entry *e) {
+    static const char *const names[] = {[TL_DEBUGGER_L1D] = "l1d",
+                                        [TL_DEBUGGER_L1I] = "l1i",
+                                        [TL_DEBUGGER_TLB] = "tlb",
+                                        [TL_DEBUGGER_WALK] = "walk",
+                                        [TL_DEBUGGER_IPA] = "ipa"};
+    return names[e->kind];
+}
+
+static void put_flags(uint64_t pstate, char text[5]) {
+    for (unsigned i = 0; i < 4; i++)
+        text[i] = pstate >> (31 - i) & 1 ? "NZCV"[i] : '-';
+    text[4] = '\0';
+}
+
+static const char *register_name(unsigned n, char name[8]) {
+    static const char *const special[] = {"sp", "pc", "pstate"};
+    if (n < 31)
+        snprintf(name, 8, "x%u", n);
+    else
+        snprintf(name, 8, "%s", special[n - 31]);
+    return name;
+}
+
+static void put_change_json(const tl_debugger_change *c, bool is_first) {
+    const tl_debugger_entry *e = c->after.state == 'I' ? &c->before : &c->after;
+    printf("%s{\"in\":\"%s\",\"index\":%u,\"way\":%u,\"before\":\"%c\",\"after\":\"%c\",\"vaddr\":%" PRIu64 ",\"paddr\":%" PRIu64
+           ",\"was\":%" PRIu64 "}",
+           is_first ? "" : ",", place_name(e), e->index, e->way, c->before.state, c->after.state, e->vaddr, e->paddr, c->before.paddr);
+}
+
+static void put_step_json(const tl_debugger_step *s, uint64_t pc, const char *text) {
+    const uint64_t flags = UINT64_C(0xf0000000);
+    bool is_first = true;
+    char name[8];
+    printf("{\"command\":\"trace\",\"pc\":%" PRIu64 ",\"word\":%u,\"instruction\":\"%s\",\"registers\":{", pc, s->word, text);
+    for (unsigned n = 0; n < 32; n++)
+        if (s->after[n] != s->before[n]) {
+            printf("%s\"%s\":%" PRIu64, is_first ? "" : ",", register_name(n, name), s->after[n]);
+            is_first = false;
+        }
+    printf("},\"nzcv\":%" PRIu64 ",\"next\":%" PRIu64 ",\"excepted\":%s", (s->after[33] & flags) >> 28, s->after[32],
+           s->has_excepted ? "true" : "false");
+    if (s->n_bytes > 0) {
+        printf(",\"%s\":{\"address\":%" PRIu64 ",\"bytes\":%u,\"values\":[", s->is_store ? "store" : "load", s->address, s->n_bytes);
+        for (unsigned i = 0; i < s->n_values; i++)
+            printf("%s%" PRIu64, i > 0 ? "," : "", s->values[i]);
+        printf("]}");
+    }
+    printf(",\"counts\":{\"CPU_CYCLES\":%" PRIu64, s->counts[0]);
+    for (unsigned i = 0; i < TL_DEBUGGER_COUNTS; i++)
+        printf(",\"%s\":%" PRIu64, tl_debugger_count_name(i), s->counts[i + 1]);
+    printf("},\"changes\":[");
+    for (unsigned i = 0; i < s->n_changes && i < TL_DEBUGGER_CHANGES; i++)
+        put_change_json(&s->changes[i], i == 0);
+    printf("],\"n_changes\":%u}\n", s->n_changes);
+}
+
+// The listing: the instruction, and below it what it did.
+static void put_step_text(const desk *d, const tl_debugger_step *s, uint64_t pc, const char *text) {
+    char before[5], after[5], name[8];
+    put_place(d, pc);
+    printf("  %08x  %-36s", s->word, text);
+    for (unsigned n = 0; n < 32; n++)
+        if (s->after[n] != s->before[n])
+            printf(" %s=%" PRIx64, register_name(n, name), s->after[n]);
+    put_flags(s->before[33], before);
+    put_flags(s->after[33], after);
+    if (strcmp(before, after) != 0)
+        printf(" %s", after);
+    printf("\n");
+    if (s->n_bytes > 0) {
+        printf("    %s of %u bytes at %" PRIx64, s->is_store ? "store" : "load", s->n_bytes, s->address);
+        for (unsigned i = 0; i < s->n_values; i++)
+            printf("%s%" PRIx64, i == 0 ? ": " : ", ", s->values[i]);
+        printf("\n");
+    }
+    for (unsigned i = 0; i < s->n_changes && i < TL_DEBUGGER_CHANGES; i++) {
+        const tl_debugger_change *c = &s->changes[i];
+        const tl_debugger_entry *e = c->after.state == 'I' ? &c->before : &c->after;
+        printf("    %s %u way %u: %c -> %c  %" PRIx64, place_name(e), e->index, e->way, c->before.state, c->after.state,
+               e->kind >= TL_DEBUGGER_TLB ? e->vaddr : e->paddr);
+        if (c->before.state != 'I' && c->after.state != 'I' && c->before.paddr != c->after.paddr)
+            printf(", instead of %" PRIx64, e->kind >= TL_DEBUGGER_TLB ? c->before.vaddr : c->before.paddr);
+        printf("\n");
+    }
+    bool has_counts = false;
+    for (unsigned i = 1; i < TL_DEBUGGER_COUNTS; i++) // instructions are always 1
+        if (s->counts[i + 1] != 0) {
+            printf("%s%s %" PRIu64, has_counts ? ", " : "    ", tl_debugger_count_name(i), s->counts[i + 1]);
+            has_counts = true;
+        }
+    printf("%s%" PRIu64 " cycles%s\n", has_counts ? ", " : "    ", s->counts[0], s->has_excepted ? ", took an exception" : "");
+}
+
+static int refused_with(desk *d, uint8_t code) {
+    d->reply.code = code;
+    return refused(d);
+}
+
+// trace=N instructions, or trace=FROM:TO, which first runs to FROM.
+static int run_trace(desk *d) {
+    uint64_t n = d->n_args == 1 ? d->args[0] : MOST_TRACED, end = 0;
+    if (d->n_args == 0 || d->n_args > 2 || (d->n_args == 1 && (n == 0 || n > MOST_TRACED)))
+        return report_problem(d, STATUS_USAGE, "write trace=N with N from 1 to 100000, or trace=FROM:TO");
+    if (d->n_args == 2) {
+        end = d->args[1];
+        d->n_args = 1;
+        const int status = run_hit(d);
+        if (status != 0)
+            return status;
+    }
+    tl_debugger_step *step = calloc(1, sizeof *step);
+    uint8_t code = step ? tl_debugger_trace_begin(d->monitor) : TL_DEBUGGER_INTERNAL;
+    uint64_t pc = 0;
+    if (code == TL_DEBUGGER_DONE && read_registers(d))
+        pc = d->reply.values[32];
+    for (uint64_t i = 0; i < n && code == TL_DEBUGGER_DONE && (i == 0 || pc != end); i++) {
+        uint32_t word = 0;
+        char text[TEXT_BYTES];
+        *step = (tl_debugger_step){.size = sizeof *step};
+        if (!tl_debugger_code(d->monitor, pc, &word)) {
+            code = TL_DEBUGGER_INTERNAL;
+            break;
+        }
+        code = tl_debugger_trace_step(d->monitor, word, step);
+        if (code != TL_DEBUGGER_DONE)
+            break;
+        disassemble(word, pc, text);
+        if (d->options->wants_json)
+            put_step_json(step, pc, text);
+        else
+            put_step_text(d, step, pc, text);
+        pc = step->after[32];
+    }
+    free(step);
+    return code == TL_DEBUGGER_DONE ? 0 : refused_with(d, code);
+}
+
 static bool read_code(desk *d, uint64_t address, uint64_t *ret_word) {
-    const uint64_t fetch[] = {0, address, 4, 0};
-    if (!call(d, TL_DEBUGGER_MEM_XFER, fetch, 4))
+    uint32_t word = 0;
+    if (!tl_debugger_code(d->monitor, address, &word)) {
+        d->reply.code = TL_DEBUGGER_EXCEPTION;
         return false;
-    *ret_word = d->reply.values[0] & UINT32_MAX;
+    }
+    *ret_word = word;
     return true;
 }
 
@@ -344,11 +502,11 @@ static int run_word(desk *d) {
         const char *name;
         bool has_value;
         int (*run)(desk *d);
-    } rows[] = {{"hit", true, run_hit},       {"halt", false, run_halt}, {"go", false, run_go},  {"stop", false, run_stop},
-                {"regs", false, run_regs},    {"step", true, run_step},  {"mem", true, run_mem}, {"l1d", false, run_l1d},
-                {"l1i", false, run_l1i},      {"tlb", false, run_tlb},   {"btb", true, run_btb}, {"rsb", true, run_rsb},
-                {"itlb", true, run_itlb},     {"dtlb", true, run_dtlb},  {"l2", true, run_l2},   {"calibrate", true, run_calibrate},
-                {"status", false, run_status}};
+    } rows[] = {{"hit", true, run_hit},        {"halt", false, run_halt}, {"go", false, run_go},  {"stop", false, run_stop},
+                {"regs", false, run_regs},     {"step", true, run_step},  {"mem", true, run_mem}, {"l1d", false, run_l1d},
+                {"l1i", false, run_l1i},       {"tlb", false, run_tlb},   {"btb", true, run_btb}, {"rsb", true, run_rsb},
+                {"itlb", true, run_itlb},      {"dtlb", true, run_dtlb},  {"l2", true, run_l2},   {"calibrate", true, run_calibrate},
+                {"status", false, run_status}, {"trace", true, run_trace}};
     const char *text = d->word;
     const size_t n = strcspn(text, "=");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -364,7 +522,7 @@ static int run_word(desk *d) {
     return report_problem(
         d, STATUS_USAGE,
         "no such command; commands are hit, halt, go, step, regs, mem, l1d, l1i, tlb, calibrate, btb, rsb, itlb, dtlb, l2, status, "
-        "stop");
+        "trace, stop");
 }
 
 // The program is let go and runs to its end.
@@ -373,6 +531,8 @@ static int finish(desk *d) {
     d->word = "end";
     if (d->is_listening && !call(d, TL_DEBUGGER_LISTEN_STOP, NULL, 0))
         return refused(d);
+    if (d->is_remote)
+        return 0;
     if (!tl_debugger_finish(d->monitor, FINISH_NS, &status))
         return report_problem(d, STATUS_FAILED, "the program has not ended within 100 seconds of its time");
     if (d->options->wants_json)
@@ -383,9 +543,37 @@ static int finish(desk *d) {
     return 0;
 }
 
-int cli_monitor(const cli_options *options) {
-    desk d = {0};
+static volatile sig_atomic_t has_signal;
+static void note_signal(int number) {
+    (void)number;
+    has_signal = 1;
+}
+static bool wants_stop(void *ctx) {
+    (void)ctx;
+    return has_signal;
+}
+
+static int serve(desk *d) {
+    const struct sigaction stop = {.sa_handler = note_signal};
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    fprintf(stderr, "tally: answers clients at %s, at most for an hour; tally monitor %s COMMAND is one\n", d->options->oob,
+            d->options->oob);
+    tl_debugger_serve(d->monitor, SERVE_SECONDS, wants_stop, NULL);
+    return 0;
+}
+
+static bool is_socket(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISSOCK(about.st_mode);
+}
+
+static tl_status open_monitor(desk *d) {
+    const cli_options *options = d->options;
     tl_debugger_options given;
+    d->is_remote = is_socket(options->run.program);
+    if (d->is_remote)
+        return tl_debugger_connect(options->run.program, &d->monitor, &d->err);
     tl_debugger_options_init(&given);
     given.machine = options->run.machine;
     given.overrides = options->run.overrides;
@@ -393,21 +581,50 @@ int cli_monitor(const cli_options *options) {
     given.console_fd = STDOUT_FILENO;
     given.n_harts = 2;
     given.target = 1;
-    d.options = options;
-    d.reply.size = sizeof d.reply;
-    const tl_status opened = tl_debugger_new(&given, &d.monitor, &d.err);
-    if (opened != TL_OK) {
-        fprintf(stderr, "tally: %s\n", d.err.text);
-        return opened == TL_ENOENT ? STATUS_NOT_FOUND : opened == TL_EINVAL ? STATUS_USAGE : STATUS_FAILED;
-    }
+    given.socket = options->oob;
+    if (given.socket)
+        given.budget_ns = SERVED_BUDGET_NS;
+    return tl_debugger_new(&given, &d->monitor, &d->err);
+}
+
+static int run_words(desk *d) {
     int status = 0;
-    for (size_t i = 0; i < options->n_workloads && status == 0; i++) {
-        d.word = options->workloads[i];
-        status = run_word(&d);
+    for (size_t i = 0; i < d->options->n_workloads && status == 0; i++) {
+        d->word = d->options->workloads[i];
+        status = run_word(d);
         fflush(stdout);
     }
-    if (status == 0)
-        status = finish(&d);
+    return status != 0 ? status : finish(d);
+}
+
+static int draw(desk *d, cli_output *picture) {
+    if (tl_debugger_write_map(d->found, d->n_found, picture->stream, &d->err) == TL_OK)
+        return 0;
+    fprintf(stderr, "tally: %s\n", d->err.text);
+    return STATUS_FAILED;
+}
+
+int cli_monitor(const cli_options *options) {
+    desk d = {.options = options, .word = "monitor"};
+    cli_output picture = {0};
+    d.reply.size = sizeof d.reply;
+    if (options->plot && !cli_output_open(&picture, "svg", options->plot, false))
+        return STATUS_FAILED;
+    const tl_status opened = open_monitor(&d);
+    int status = 0;
+    if (opened != TL_OK) {
+        fprintf(stderr, "tally: %s\n", d.err.text);
+        status = opened == TL_ENOENT ? STATUS_NOT_FOUND : opened == TL_EINVAL ? STATUS_USAGE : STATUS_FAILED;
+    } else if (options->plot && !(d.found = calloc(MOST_ENTRIES, sizeof *d.found))) {
+        status = report_problem(&d, STATUS_FAILED, "the host has no memory left");
+    } else {
+        status = options->oob ? serve(&d) : run_words(&d);
+    }
+    if (status == 0 && d.found)
+        status = draw(&d, &picture);
+    if (!cli_output_close(&picture, status == 0) && status == 0)
+        status = STATUS_FAILED;
     tl_debugger_free(d.monitor);
+    free(d.found);
     return status;
 }

@@ -439,6 +439,20 @@ static bool finish_compare(cli_parser *p, int argc, char *const *argv, int first
     return true;
 }
 
+// The suite of the cross-core monitor reads no PMU of a run; its words are tiers.
+static bool finish_suite_xcm(cli_parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (o->report.format == TL_FORMAT_CSV)
+        return cli_fail(p, "suite xcm has no CSV; leave --csv out, or give -j");
+    if (o->run.max_insns != 0)
+        return cli_fail(p, "suite xcm asks questions instead of running N instructions; write quick, normal or full instead of --insns");
+    if (!o->bench)
+        o->bench = "bench/out";
+    o->workloads = argv + first;
+    o->n_workloads = (size_t)(argc - first);
+    return true;
+}
+
 static bool finish_sweep(cli_parser *p, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
     if (first >= argc)
@@ -474,6 +488,10 @@ static bool finish_suite(cli_parser *p, int argc, char *const *argv, int first) 
         return cli_fail(p, "which suite? Write tally suite %s; PMU is %s", cli_verbs[VERB_SUITE].usage,
                         cli_design_list(CLI_IS_READ_AT_END, " or ", all, sizeof all));
     o->suite = argv[first];
+    if (!strcmp(o->suite, "xcm"))
+        return finish_suite_xcm(p, argc, argv, first + 1);
+    if (o->plot)
+        return cli_fail(p, "--svg draws what suite xcm found; suite %s has no picture", o->suite);
     if (!cli_is_design(CLI_IS_READ_AT_END, o->suite)) {
         const char *nearest = cli_nearest(o->suite, names, n_names);
         if (nearest)
@@ -535,7 +553,9 @@ static bool finish_monitor(cli_parser *p, int argc, char *const *argv, int first
     if (first >= argc)
         return cli_fail(p, "no program; write tally monitor PROGRAM.elf COMMAND..., a bare program for AArch64");
     o->run.program = argv[first++];
-    if (first >= argc)
+    if (o->oob && first < argc)
+        return cli_fail(p, "%s: --serve takes no commands; clients send them: tally monitor %.60s %.60s", argv[first], o->oob, argv[first]);
+    if (!o->oob && first >= argc)
         return cli_fail(p, "no command; write tally monitor %.60s halt regs, or others of tally monitor --help", o->run.program);
     o->workloads = argv + first;
     o->n_workloads = (size_t)(argc - first);

@@ -129,14 +129,17 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_SUITE] =
         {
             .name = "suite",
-            .usage = "[OPTION...] PMU [WORKLOAD...]",
-            .summary = "run the bench programs and read the distributed counters once, as their paper did",
+            .usage = "[OPTION...] PMU [WORKLOAD...] | xcm [quick|normal|full]",
+            .summary = "run the bench programs and read the distributed counters once, as their paper did; or judge the cross-core monitor",
             .description =
                 "Runs each bench program for the same number of instructions, then lets hart 0 execute a reader of the distributed counters: "
                 "RISC-V instructions that ask every core and every L2 slice through hpcc, hpcm and hpcr. Prints reads, misses, writes and "
                 "write-backs of each cache as they were read, checks them against the machine's own counts and against each other (reads of L2 are the "
                 "misses of L1), and says what the reading took. bench/workloads/build.sh bench/out builds the programs; without them the "
-                "kernels in build/guest are taken, as far as they go.",
+                "kernels in build/guest are taken, as far as they go. xcm asks 100, 1000 or 10,000 questions of each of the five algorithms by which the "
+                "cross-core monitor infers what predictors, micro-TLBs and L2 hold, and prints confusion matrices of corrected and published forms beside "
+                "the machine's own contents: with the events of the Cortex-A53 and with all, without noise, with noise, and with prefetchers. The exit "
+                "status is 125 when verdicts are wrong, with noise more than one of 1000.",
         },
     [VERB_OPEN_RECORDS] =
         {
@@ -174,14 +177,15 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_MONITOR] =
         {
             .name = "monitor",
-            .usage = "[OPTION...] PROGRAM.elf COMMAND...",
+            .usage = "[OPTION...] PROGRAM.elf|SOCKET COMMAND...",
             .summary = "halt a hart of a running chip, look into it, and let it go on",
             .description =
                 "PROGRAM.elf is a bare program for AArch64 on two harts. A debugger works on hart 1 through its external debug registers. Commands: "
                 "hit=WHERE runs until that address; halt; go, to the next hit; step, step=N; regs; mem=WHERE:BYTES; l1d, l1i and tlb, valid "
                 "entries of both caches and of the main TLB; calibrate=LOAD:DATA; btb=BRANCH:TARGET, rsb=RETURN:TARGET, itlb=WHERE, "
-                "dtlb=DATA:LOAD and l2=DATA:LOAD, which infer from counters whether the entry is there; status; stop. WHERE is an address or "
-                "SYMBOL+OFFSET. At the end the program is let go and runs to its end. A stop lasts 50 ms of simulated time at most. A refused "
+                "dtlb=DATA:LOAD and l2=DATA:LOAD, which infer from counters whether the entry is there; trace=N or trace=FROM:TO, which stops at every "
+                "instruction and prints what it did to registers, memory, L1D, L1I, TLB and counters; status; stop. WHERE is an address or "
+                "SYMBOL+OFFSET. SOCKET is that of a run of tally monitor --serve. At the end the program is let go and runs to its end. A stop lasts 50 ms of simulated time at most. A refused "
                 "command ends the verb with status 125.",
         },
     [VERB_HELP] =
@@ -508,8 +512,14 @@ const cli_option cli_option_rows[] = {
     {D, OPT_DIFF_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.diff/1.", NULL},
     {D, OPT_DIFF_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},
 
-    {U, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line, one for each program, schema tally.suite/1.", NULL},
+    {U, OPT_JSON, 'j', "json", NULL, HOW,
+     "One JSON object a line, one for each program, schema tally.suite/1; of xcm one for each set of trials, schema tally.xcm/1.", NULL},
     {U, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each counter.", NULL},
+    {U, OPT_SVG, 0, "svg", "FILE", HOW, "With xcm: also draw the matrices into FILE, as SVG.", "@files"},
+    {M, OPT_SERVE, 0, "serve", "SOCKET", WHAT,
+     "Take no commands; answer clients at this Unix socket, mode 0600, until an interrupt (Ctrl-C), or DRV_UNLOAD.", "@files"},
+    {M, OPT_SVG, 0, "svg", "FILE", HOW, "Also draw into FILE, as SVG, the sets and ways that l1d, l1i and tlb found, in color by state.",
+     "@files"},
     {U, OPT_BENCH, 0, "bench", "DIR", PROGRAM, "Where bench/workloads/build.sh put the programs. Default: bench/out.", "@files"},
     {U, OPT_INSNS, 0, "insns", "N", LIMITS, "Instructions of each program: up to 10G. Default: 1G.", NULL},
 

@@ -461,6 +461,8 @@ static const value_row rows[] = {
      .said = "write a number of runs from 1 to 1000"},
     {.id = OPT_NO_SWEEPS, .kind = VALUE_FALSE, .offset = AT(compare.with_sweeps)},
     {.id = OPT_PLOT, .kind = VALUE_TEXT, .offset = AT(plot), .shown = "--plot", .said = NO_FILE},
+    {.id = OPT_SERVE, .kind = VALUE_TEXT, .offset = AT(oob), .shown = "--serve", .said = NO_FILE},
+    {.id = OPT_SVG, .kind = VALUE_TEXT, .offset = AT(plot), .shown = "--svg", .said = NO_FILE},
     {.id = OPT_PROGRAM_OUTPUT, .kind = VALUE_TEXT, .offset = AT(program_output), .shown = "--program-output", .said = NO_FILE},
     {.id = OPT_BOUND,
      .kind = VALUE_U64,

@@ -10,6 +10,7 @@
 #   OUT/Image, OUT/System.map, OUT/kernel.config   the kernel
 #   OUT/perf                                       perf, static, for the guest
 #   OUT/initramfs.cpio                             init, perf_events, perf, and on riscv smpm_reader: see pack; not compressed, so that no boot unpacks it
+#   OUT/xcm.ko, OUT/xcmctl, OUT/xcm_lab            arm64: the cross-core monitor, its command, and its laboratory program; in the initial file system, too
 #   OUT/cache/                                     the kernel and perf by the digest of all that they are made from: built once
 #
 # BUSYBOX=FILE puts that busybox into the initial file system, whose shell init then uses
@@ -92,12 +93,6 @@ report() { # NAME START FOLDER
     echo "built $1 in $(($(date +%s) - $2)) s: $3"
 }
 
-keep_headers() { # FOLDER: what a module needs of the build, in FOLDER/.build
-    grep -q '^CONFIG_MODULES=y' "$work/.config" || return 0
-    find "$work" \( -name '*.o' -o -name '*.a' -o -name '*.cmd' -o -name 'vmlinux*' -o -name Image \) -not -path "$work/scripts/*" -type f -delete
-    cp -a "$work" "$1/.build"
-}
-
 build_kernel() { # FOLDER
     work=$1.new
     started=$(date +%s)
@@ -110,13 +105,11 @@ build_kernel() { # FOLDER
     grep '^CONFIG_' "$work.config" | sed 's/^\(.*\)=n$/# \1 is not set/' | while IFS= read -r line; do
         grep -qxF "$line" "$work/.config" || fail "kernel.config or kernel.$arch.config: $line: the kernel did not take it; a line it depends on is missing"
     done
-    kmake Image modules_prepare
-    grep -q '^CONFIG_MODULES=y' "$work/.config" && kmake modules # Module.symvers, which modules built elsewhere link against
+    kmake Image
     rm -rf "$1"
     mkdir "$1"
     cp "$work/arch/$arch/boot/Image" "$work/System.map" "$1/"
     cp "$work/.config" "$1/kernel.config"
-    keep_headers "$1"
     rm -rf "$work" "$work.config"
     report kernel "$started" "$1"
 }
@@ -141,6 +134,32 @@ build_perf() { # FOLDER
     report perf "$started" "$1"
 }
 
+# The cross-core monitor: its module needs the prepared tree of the kernel, and no kernel. A change
+# of monitor/ builds the module again, in seconds.
+prepare_modules() { # FOLDER
+    started=$(date +%s)
+    unpack
+    rm -rf "$1" "$1.new"
+    mkdir "$1.new"
+    cp "$out/kernel.config" "$1.new/.config"
+    run "$1.log" make -C "$source" O="$1.new" ARCH="$arch" CROSS_COMPILE="$CROSS" -j"$jobs" modules_prepare
+    mv "$1.new" "$1"
+    report headers "$started" "$1"
+}
+
+build_module() { # FOLDER of headers
+    started=$(date +%s)
+    rm -rf "$out/cache/xcm"
+    mkdir -p "$out/cache/xcm"
+    cp -R "$here/../../monitor" "$out/cache/xcm/monitor"
+    # W=1: the module builds without a warning. Symbols are resolved when it is loaded.
+    run "$out/cache/xcm/log" make -C "$source" O="$1" ARCH="$arch" CROSS_COMPILE="$CROSS" -j"$jobs" W=1 KBUILD_MODPOST_WARN=1 \
+        M="$out/cache/xcm/monitor/linux" modules
+    if grep 'warning:' "$out/cache/xcm/log" >&2; then fail "xcm.ko builds with warnings"; fi
+    cp "$out/cache/xcm/monitor/linux/xcm.ko" "$out/"
+    report xcm.ko "$started" "$out"
+}
+
 take() { # FOLDER: its files are what OUT shows
     for file in "$1"/*; do
         cmp -s "$file" "$out/${file##*/}" || cp -p "$file" "$out/"
@@ -161,6 +180,17 @@ for program in $programs; do
     mv "$out/$program.new" "$out/$program"
 done
 set -- /init="$out/init"
+if [ $arch = arm64 ]; then
+    headers=$out/cache/headers-$(digest prepare_modules "$out/kernel.config")
+    [ -d "$headers" ] || prepare_modules "$headers"
+    build_module "$headers"
+    monitor=$here/../../monitor
+    for program in "xcmctl $monitor/client/xcmctl.c" "xcm_lab $here/xcm_lab.c"; do
+        "${CROSS}gcc" -std=gnu17 "$target" -O2 -g -Wall -Wextra -static -I"$here/../.." -o "$out/${program%% *}" "${program#* }" \
+            "$monitor/client/client.c" "$monitor/client/netlink.c" "$monitor/client/module.c" "$monitor"/*.c
+    done
+    set -- "$@" /lib/xcm.ko="$out/xcm.ko" /bin/xcmctl="$out/xcmctl" /bin/xcm_lab="$out/xcm_lab"
+fi
 set -- "$@" /bin/perf_events="$out/perf_events" /bin/perf="$out/perf"
 [ $arch = arm64 ] || set -- "$@" /bin/smpm_reader="$out/smpm_reader"
 "$here/pack" "$out/initramfs.cpio" "$@" ${BUSYBOX:+/bin/busybox="$BUSYBOX"}

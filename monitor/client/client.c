@@ -54,7 +54,8 @@ static void keep_event(xcm_client *client, const xcm_packet *header) {
         client->n_events -= 1;
         memmove(client->events, client->events + 1, client->n_events * sizeof client->events[0]);
     }
-    client->events[client->n_events++] = (xcm_client_event){(xcm_event)xcm_element(client->in, 0), xcm_element(client->in, 1), xcm_element(client->in, 2)};
+    client->events[client->n_events++] =
+        (xcm_client_event){(xcm_event)xcm_element(client->in, 0), xcm_element(client->in, 1), xcm_element(client->in, 2)};
 }
 
 static int64_t now_ms(void) {

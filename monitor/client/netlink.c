@@ -133,7 +133,8 @@ static int map_ring(link_ctx *l) {
         return -errno;
     l->ring = whole;
     if (mmap(whole, XCM_RING_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, l->device, 0) == MAP_FAILED ||
-        mmap(l->ring + XCM_RING_HEADER_BYTES, data_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, l->device, XCM_RING_HEADER_BYTES) == MAP_FAILED)
+        mmap(l->ring + XCM_RING_HEADER_BYTES, data_bytes, PROT_READ, MAP_SHARED | MAP_FIXED, l->device, XCM_RING_HEADER_BYTES) ==
+            MAP_FAILED)
         return -errno;
     return 0;
 }
@@ -189,8 +190,8 @@ static int open_link(link_ctx *l, unsigned target, char *why, size_t why_bytes) 
     if (l->device < 0) {
         error = errno;
         snprintf(why, why_bytes, "%s: %s", path,
-                 error == ENOENT  ? "not there; load xcm.ko for this target first"
-                 : error == EBUSY ? "another process owns the target"
+                 error == ENOENT                     ? "not there; load xcm.ko for this target first"
+                 : error == EBUSY                    ? "another process owns the target"
                  : error == EPERM || error == EACCES ? "needs CAP_SYS_ADMIN"
                                                      : strerror(error));
         return -error;

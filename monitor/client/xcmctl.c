@@ -81,7 +81,8 @@ static bool refused(const char *command) {
         return false;
     (void)xcm_client_explain(ctl.client, ctl.reply.code, text, sizeof text);
     if (ctl.is_json)
-        printf("{\"command\":\"%s\",\"code\":%u,\"state\":\"%s\",\"refused\":\"%s\"}\n", command, ctl.reply.code, xcm_state_name((uint8_t)ctl.reply.state), text);
+        printf("{\"command\":\"%s\",\"code\":%u,\"state\":\"%s\",\"refused\":\"%s\"}\n", command, ctl.reply.code,
+               xcm_state_name((uint8_t)ctl.reply.state), text);
     fflush(stdout);
     fprintf(stderr, "xcmctl: %s: %s (0x%02x, state %s)\n", command, text, ctl.reply.code, xcm_state_name((uint8_t)ctl.reply.state));
     ctl.worst = EXIT_REFUSED;
@@ -99,10 +100,10 @@ static bool call(const char *command, xcm_function function, const uint64_t *arg
     }
     return !refused(command);
 }
-#define CALL(command, function, ...)                                                  \
-    ({                                                                                \
-        const uint64_t args_[] = {__VA_ARGS__};                                       \
-        call(command, function, args_, (uint32_t)(sizeof args_ / sizeof args_[0]));    \
+#define CALL(command, function, ...)                                                \
+    ({                                                                              \
+        const uint64_t args_[] = {__VA_ARGS__};                                     \
+        call(command, function, args_, (uint32_t)(sizeof args_ / sizeof args_[0])); \
     })
 
 static void say(const char *command) {
@@ -340,8 +341,9 @@ static void do_halt(char **words, uint32_t n) {
 
 static bool wait_for_event(const char *command, int ms) {
     static const char *const names[] = {
-        [XCM_EVENT_HIT] = "hit",     [XCM_EVENT_HALTED] = "other halt", [XCM_EVENT_BUDGET] = "stop budget over", [XCM_EVENT_LOST] = "target lost",
-        [XCM_EVENT_ENDED] = "ended", [XCM_EVENT_NO_HALT] = "no halt",   [XCM_EVENT_FOREIGN] = "left alone"};
+        [XCM_EVENT_HIT] = "hit",           [XCM_EVENT_HALTED] = "other halt", [XCM_EVENT_BUDGET] = "stop budget over",
+        [XCM_EVENT_LOST] = "target lost",  [XCM_EVENT_ENDED] = "ended",       [XCM_EVENT_NO_HALT] = "no halt",
+        [XCM_EVENT_FOREIGN] = "left alone"};
     xcm_client_event event;
     const int got = xcm_client_wait(ctl.client, ms, &event);
     if (got > 0 && event.kind <= XCM_EVENT_FOREIGN && event.kind >= XCM_EVENT_HIT) {
@@ -395,8 +397,9 @@ static void do_regs(char **words, uint32_t n) {
     }
     for (uint32_t i = 0; i < 31; i++)
         printf("x%-2" PRIu32 " %016" PRIx64 "%s", i, x[i], i % 4 == 3 ? "\n" : "  ");
-    printf("\nsp  %016" PRIx64 "  pc  %016" PRIx64 "  pstate %08" PRIx64 " %c%c%c%c EL%u\n", x[31], x[32], x[33], x[33] >> 31 & 1 ? 'N' : '-',
-           x[33] >> 30 & 1 ? 'Z' : '-', x[33] >> 29 & 1 ? 'C' : '-', x[33] >> 28 & 1 ? 'V' : '-', (unsigned)(x[33] >> 2 & 3));
+    printf("\nsp  %016" PRIx64 "  pc  %016" PRIx64 "  pstate %08" PRIx64 " %c%c%c%c EL%u\n", x[31], x[32], x[33],
+           x[33] >> 31 & 1 ? 'N' : '-', x[33] >> 30 & 1 ? 'Z' : '-', x[33] >> 29 & 1 ? 'C' : '-', x[33] >> 28 & 1 ? 'V' : '-',
+           (unsigned)(x[33] >> 2 & 3));
 }
 
 static void do_reg(char **words, uint32_t n) {
@@ -485,7 +488,8 @@ static void print_entry(const xcm_record *r, const uint64_t *words, uint32_t n_v
     } else if (r->type == XCM_RECORD_L1D_DATA || r->type == XCM_RECORD_L1I_DATA) {
         const bool is_fetch = r->type == XCM_RECORD_L1I_DATA;
         n_valid[r->type] += 1;
-        printf(ctl.is_json ? "{\"kind\":\"%s\",\"set\":%u,\"way\":%u,\"data\":\"" : "%s set %3u way %u ", is_fetch ? "l1i_data" : "l1d_data", index, way);
+        printf(ctl.is_json ? "{\"kind\":\"%s\",\"set\":%u,\"way\":%u,\"data\":\"" : "%s set %3u way %u ",
+               is_fetch ? "l1i_data" : "l1d_data", index, way);
         for (uint32_t i = 0; i < (is_fetch ? 16 : 8); i++) {
             const uint32_t halves[4] = {(uint32_t)words[1 + i], (uint32_t)(words[1 + i] >> 32), 0, 0};
             uint32_t word = 0;
@@ -521,8 +525,8 @@ static void do_dump(char **words, uint32_t n) {
     while (memset(payload, 0, sizeof payload), xcm_client_take(ctl.client, &r, (uint8_t *)payload, sizeof payload))
         print_entry(&r, payload, n_valid);
     if (!ctl.is_json)
-        printf("dump: %u lines of L1D, %u of L1I, %u entries of the TLB are valid\n", n_valid[XCM_RECORD_L1D_TAG], n_valid[XCM_RECORD_L1I_TAG],
-               n_valid[XCM_RECORD_TLB]);
+        printf("dump: %u lines of L1D, %u of L1I, %u entries of the TLB are valid\n", n_valid[XCM_RECORD_L1D_TAG],
+               n_valid[XCM_RECORD_L1I_TAG], n_valid[XCM_RECORD_TLB]);
 }
 
 // -- Inference.
@@ -533,16 +537,17 @@ static void do_calibrate(char **words, uint32_t n) {
     if (!address(words[1], &load) || !address(words[2], &page) || !CALL(words[0], XCM_CALIBRATE, load, word_of_code(load), page))
         return;
     const uint64_t *v = ctl.reply.values;
-    printf(ctl.is_json ? "{\"command\":\"calibrate\",\"residue\":%" PRIu64 ",\"most_hit\":%" PRIu64 ",\"least_miss\":%" PRIu64 ",\"limit\":%" PRIu64
-                         ",\"counts_micro\":%" PRIu64 ",\"unusable\":%" PRIu64 "}\n"
+    printf(ctl.is_json ? "{\"command\":\"calibrate\",\"residue\":%" PRIu64 ",\"most_hit\":%" PRIu64 ",\"least_miss\":%" PRIu64
+                         ",\"limit\":%" PRIu64 ",\"counts_micro\":%" PRIu64 ",\"unusable\":%" PRIu64 "}\n"
                        : "calibrate: residue %" PRIu64 " cycles, hits at most %" PRIu64 ", misses at least %" PRIu64 ", limit %" PRIu64
                          ", refills of micro-TLBs count %" PRIu64 ", unusable events %" PRIx64 "\n",
            v[0], v[1], v[2], v[3], v[4], v[5]);
 }
 
 static void print_reasons(uint64_t why) {
-    static const char *const reasons[] = {"window",    "not retired", "extra retired",  "exception",  "wrong class",    "speculation", "event absent",
-                                          "conflict",  "cycles",      "dirty line",     "page walk",  "not calibrated", "not predicted"};
+    static const char *const reasons[] = {"window",      "not retired",    "extra retired", "exception", "wrong class",
+                                          "speculation", "event absent",   "conflict",      "cycles",    "dirty line",
+                                          "page walk",   "not calibrated", "not predicted"};
     bool is_first = true;
     for (uint32_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (why >> i & 1) {
@@ -569,9 +574,10 @@ static void do_probe(char **words, uint32_t n) {
         return;
     const uint64_t *v = ctl.reply.values;
     const char *verdict = v[0] <= XCM_UNKNOWN ? verdicts[v[0]] : "?";
-    printf(ctl.is_json ? "{\"command\":\"probe\",\"structure\":\"%s\",\"verdict\":\"%s\",\"cycles\":%" PRIu64 ",\"deltas\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                         ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "],\"why\":\""
-                       : "probe %s: %s, %" PRIu64 " cycles, deltas %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "; ",
+    printf(ctl.is_json ? "{\"command\":\"probe\",\"structure\":\"%s\",\"verdict\":\"%s\",\"cycles\":%" PRIu64 ",\"deltas\":[%" PRIu64
+                         ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "],\"why\":\""
+                       : "probe %s: %s, %" PRIu64 " cycles, deltas %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                         "; ",
            words[1], verdict, v[8], v[2], v[3], v[4], v[5], v[6], v[7]);
     print_reasons(v[1]);
     printf(ctl.is_json ? "\"}\n" : "\n");
@@ -593,7 +599,8 @@ static void do_counts(char **words, uint32_t n) {
     (void)n;
     if (!CALL(words[0], XCM_PMU_READ, 0x80000000 | ((1u << XCM_COUNTERS) - 1)))
         return;
-    printf(ctl.is_json ? "{\"command\":\"counts\",\"cycles\":%" PRIu64 ",\"counters\":[" : "counts: %" PRIu64 " cycles,", ctl.reply.values[0]);
+    printf(ctl.is_json ? "{\"command\":\"counts\",\"cycles\":%" PRIu64 ",\"counters\":[" : "counts: %" PRIu64 " cycles,",
+           ctl.reply.values[0]);
     for (uint32_t i = 1; i < ctl.reply.n_values; i++)
         printf("%s%" PRIu64, ctl.is_json ? (i > 1 ? "," : "") : " ", ctl.reply.values[i]);
     printf(ctl.is_json ? "]}\n" : "\n");
@@ -612,10 +619,11 @@ static void do_status(char **words, uint32_t n) {
     if (!call(words[0], XCM_STATUS, NULL, 0))
         return;
     const uint64_t *v = ctl.reply.values;
-    printf(ctl.is_json ? "{\"command\":\"status\",\"state\":\"%s\",\"pc\":%" PRIu64 ",\"last_stop_ns\":%" PRIu64 ",\"most_stop_ns\":%" PRIu64 ",\"hits\":%" PRIu64
-                         ",\"steps\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"ledger\":%" PRIu64 ",\"capabilities\":%" PRIu64 "}\n"
-                       : "status: %s, pc 0x%" PRIx64 ", last stop %" PRIu64 " ns, longest %" PRIu64 " ns, %" PRIu64 " hits, %" PRIu64 " steps, %" PRIu64
-                         " records dropped, ledger %" PRIx64 ", capabilities %" PRIx64 "\n",
+    printf(ctl.is_json ? "{\"command\":\"status\",\"state\":\"%s\",\"pc\":%" PRIu64 ",\"last_stop_ns\":%" PRIu64
+                         ",\"most_stop_ns\":%" PRIu64 ",\"hits\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"dropped\":%" PRIu64
+                         ",\"ledger\":%" PRIu64 ",\"capabilities\":%" PRIu64 "}\n"
+                       : "status: %s, pc 0x%" PRIx64 ", last stop %" PRIu64 " ns, longest %" PRIu64 " ns, %" PRIu64 " hits, %" PRIu64
+                         " steps, %" PRIu64 " records dropped, ledger %" PRIx64 ", capabilities %" PRIx64 "\n",
            xcm_state_name((uint8_t)v[2]), v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10]);
 }
 
@@ -636,12 +644,29 @@ static const struct {
     command_fn *run;
     uint32_t least, most; // words, with the name
 } commands[] = {
-    {"attach", do_attach, 1, 1},     {"detach", do_detach, 1, 1}, {"reset", do_reset, 1, 1},   {"break", do_break, 2, 3},
-    {"clear", do_clear, 2, 2},       {"follow", do_follow, 3, MOST_WORDS}, {"halt", do_halt, 1, 1},     {"wait", do_wait, 1, 2},
-    {"resume", do_resume, 1, 2},     {"step", do_step, 1, 2},     {"regs", do_regs, 1, 1},     {"reg", do_reg, 2, 3},
-    {"mem", do_mem, 3, 3},           {"write", do_write, 4, 4},   {"exec", do_exec, 2, 2},     {"dump", do_dump, 2, 3},
-    {"calibrate", do_calibrate, 3, 3}, {"probe", do_probe, 3, 4}, {"count", do_count, 2, 7},   {"counts", do_counts, 1, 1},
-    {"flush", do_flush, 2, 2},       {"status", do_status, 1, 1}, {"transcript", do_transcript, 2, 2},
+    {"attach", do_attach, 1, 1},
+    {"detach", do_detach, 1, 1},
+    {"reset", do_reset, 1, 1},
+    {"break", do_break, 2, 3},
+    {"clear", do_clear, 2, 2},
+    {"follow", do_follow, 3, MOST_WORDS},
+    {"halt", do_halt, 1, 1},
+    {"wait", do_wait, 1, 2},
+    {"resume", do_resume, 1, 2},
+    {"step", do_step, 1, 2},
+    {"regs", do_regs, 1, 1},
+    {"reg", do_reg, 2, 3},
+    {"mem", do_mem, 3, 3},
+    {"write", do_write, 4, 4},
+    {"exec", do_exec, 2, 2},
+    {"dump", do_dump, 2, 3},
+    {"calibrate", do_calibrate, 3, 3},
+    {"probe", do_probe, 3, 4},
+    {"count", do_count, 2, 7},
+    {"counts", do_counts, 1, 1},
+    {"flush", do_flush, 2, 2},
+    {"status", do_status, 1, 1},
+    {"transcript", do_transcript, 2, 2},
 };
 
 static bool open_client(void) {
@@ -723,7 +748,8 @@ static int finish(void) {
     if (ctl.is_json)
         printf("{\"command\":\"program\",\"status\":%d}\n", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     else
-        printf("%s: %s %d\n", ctl.program, WIFEXITED(status) ? "exit status" : "signal", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+        printf("%s: %s %d\n", ctl.program, WIFEXITED(status) ? "exit status" : "signal",
+               WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
     return ctl.worst;
 }
 
@@ -733,7 +759,8 @@ int main(int argc, char **argv) {
     for (; first < argc && strncmp(argv[first], "--", 2) == 0 && argv[first][2] != '\0'; first++) {
         if (strcmp(argv[first], "--json") == 0) {
             ctl.is_json = true;
-        } else if (strcmp(argv[first], "--target") == 0 && first + 1 < argc && parse_number(argv[first + 1], &target) && target < CPU_SETSIZE) {
+        } else if (strcmp(argv[first], "--target") == 0 && first + 1 < argc && parse_number(argv[first + 1], &target) &&
+                   target < CPU_SETSIZE) {
             first++;
         } else {
             const bool is_help = strcmp(argv[first], "--help") == 0;

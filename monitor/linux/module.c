@@ -30,7 +30,6 @@
 
 #include <asm/cacheflush.h>
 #include <asm/cputype.h>
-#include <asm/smp_plat.h>
 
 #include "host.h"
 #include "netlink.h"
@@ -62,7 +61,7 @@ static bool kernel;
 module_param(kernel, bool, 0444);
 MODULE_PARM_DESC(kernel, "halts above EL0 are kept, which may deadlock: the target may hold a lock");
 
-enum { N_REQUESTS = 8, OUT_BYTES = 1 << 18, LIST = 4096, HASH = 4 * LIST, PROGRAM_WORDS = 4096 };
+enum { N_REQUESTS = 8, OUT_BYTES = 1 << 18, LIST = 4096, HASH = 4 * LIST, PROGRAM_WORDS = 16384 };
 enum { POLL_NS = 2000, EXPIRE_AGAIN_NS = 200000 };
 static const u64 NOBODY = U64_MAX;
 
@@ -102,9 +101,10 @@ static struct {
     struct task_struct *thread;
     wait_queue_head_t wake, readers;
     struct mutex opening;
-    bool is_open, is_halted, is_in_core, is_registered;
+    bool is_open, is_halted, is_in_core;
     enum control control;
     u64 owner;
+    unsigned long session; // of the open device
     struct completion controlled;
     struct hrtimer timer;
     u64 expiry_ns;
@@ -134,14 +134,12 @@ static struct {
 
 // -- Transcript.
 
-static void note(u8 kind, u8 block, u16 offset, u32 value, u64 time)
-{
+static void note(u8 kind, u8 block, u16 offset, u32 value, u64 time) {
     if (host.n_notes < transcript)
         host.notes[host.n_notes++] = (struct xcm_note){time, value, offset, block, kind};
 }
 
-static void note_packet(u8 kind, u64 owner, bool is_privileged, const u8 *packet, u32 n_bytes)
-{
+static void note_packet(u8 kind, u64 owner, bool is_privileged, const u8 *packet, u32 n_bytes) {
     const u32 n = DIV_ROUND_UP(n_bytes, sizeof(struct xcm_note));
 
     if (transcript == 0 || host.n_notes + 1 + n > transcript) {
@@ -155,8 +153,7 @@ static void note_packet(u8 kind, u64 owner, bool is_privileged, const u8 *packet
 
 // -- The monitor's view of the world.
 
-static u32 rd32(void *ctx, xcm_block block, u32 offset)
-{
+static u32 rd32(void *ctx, xcm_block block, u32 offset) {
     if (host.last_block != block)
         mb();
     host.last_block = block;
@@ -164,8 +161,7 @@ static u32 rd32(void *ctx, xcm_block block, u32 offset)
 }
 
 // Device memory keeps its order within a block.
-static void wr32(void *ctx, xcm_block block, u32 offset, u32 value)
-{
+static void wr32(void *ctx, xcm_block block, u32 offset, u32 value) {
     if (host.last_block != block)
         mb();
     host.last_block = block;
@@ -173,8 +169,7 @@ static void wr32(void *ctx, xcm_block block, u32 offset, u32 value)
 }
 
 // The timer's own time, which a transcript has, is the monitor's first one.
-static u64 now_ns(void *ctx)
-{
+static u64 now_ns(void *ctx) {
     const u64 expiry_ns = host.expiry_ns;
 
     host.expiry_ns = 0;
@@ -182,15 +177,13 @@ static u64 now_ns(void *ctx)
 }
 static void relax(void *ctx) { cpu_relax(); }
 
-static void record(void *ctx, u64 time_ns, xcm_block block, u32 offset, bool is_write, u32 value)
-{
+static void record(void *ctx, u64 time_ns, xcm_block block, u32 offset, bool is_write, u32 value) {
     note(is_write ? XCM_NOTE_WRITE : XCM_NOTE_READ, block, offset, value, time_ns);
 }
 
 // A set and way operation misses lines that move between caches meanwhile. On an isolated core
 // nothing but the kernel shares lines with the target.
-static void clean_l1d(void)
-{
+static void clean_l1d(void) {
     u64 sizes, set, way;
     u32 line_log2, n_ways, n_sets;
 
@@ -206,8 +199,7 @@ static void clean_l1d(void)
     dsb(sy);
 }
 
-static void flush_here(void *unused)
-{
+static void flush_here(void *unused) {
     if (host.routine != XCM_FLUSH_L1I)
         clean_l1d();
     if (host.routine != XCM_FLUSH_L1D) {
@@ -218,8 +210,7 @@ static void flush_here(void *unused)
     smp_store_release(&host.has_routine_run, true);
 }
 
-static xcm_progress run_on_target(void *ctx, xcm_routine routine, bool is_start)
-{
+static xcm_progress run_on_target(void *ctx, xcm_routine routine, bool is_start) {
     if (!is_start)
         return smp_load_acquire(&host.has_routine_run) ? XCM_HAS_RUN : XCM_RUNS;
     if (routine != XCM_FLUSH_L1I && housekeeping_test_cpu(target, HK_TYPE_DOMAIN))
@@ -231,8 +222,7 @@ static xcm_progress run_on_target(void *ctx, xcm_routine routine, bool is_start)
 
 // -- Packets that leave.
 
-static void put_out(struct route to, bool is_event, const u8 *packet, u32 n_bytes)
-{
+static void put_out(struct route to, bool is_event, const u8 *packet, u32 n_bytes) {
     const u32 size = sizeof(struct out_head) + ALIGN(n_bytes, 16);
     const u32 offset = host.out_head % OUT_BYTES, to_end = OUT_BYTES - offset, pad = to_end < size ? to_end : 0;
     struct out_head *head;
@@ -250,8 +240,7 @@ static void put_out(struct route to, bool is_event, const u8 *packet, u32 n_byte
     irq_work_queue(&host.raise);
 }
 
-static void notify(void *ctx, const u8 *packet, u32 n_bytes)
-{
+static void notify(void *ctx, const u8 *packet, u32 n_bytes) {
     xcm_packet header;
 
     xcm_read_header(packet, &header);
@@ -264,8 +253,7 @@ static void raise_sending(struct irq_work *work) { queue_work(host.senders, &hos
 static const struct genl_multicast_group groups[] = {{.name = XCM_GENL_EVENTS}};
 static struct genl_family family;
 
-static void send_packet(const struct out_head *head, const u8 *packet)
-{
+static void send_packet(const struct out_head *head, const u8 *packet) {
     struct sk_buff *skb = genlmsg_new(nla_total_size(head->n_bytes), GFP_KERNEL);
     void *message;
 
@@ -283,8 +271,7 @@ static void send_packet(const struct out_head *head, const u8 *packet)
         genlmsg_unicast(&init_net, skb, head->to.portid);
 }
 
-static void send_all(struct work_struct *work)
-{
+static void send_all(struct work_struct *work) {
     while (host.out_tail != smp_load_acquire(&host.out_head)) {
         const u32 offset = host.out_tail % OUT_BYTES;
         const struct out_head *head = (const struct out_head *)(host.out + offset);
@@ -302,14 +289,12 @@ static void send_all(struct work_struct *work)
 // -- The thread, on the debugger core.
 
 // The timer of the budget runs on the same core: either it or the thread is in the monitor.
-static void enter_core(void)
-{
+static void enter_core(void) {
     preempt_disable();
     WRITE_ONCE(host.is_in_core, true);
     barrier();
 }
-static void leave_core(void)
-{
+static void leave_core(void) {
     const bool is_halted = xcm_state_of(host.monitor) == XCM_HALTED;
 
     barrier();
@@ -320,8 +305,7 @@ static void leave_core(void)
     preempt_enable();
 }
 
-static enum hrtimer_restart expire(struct hrtimer *timer)
-{
+static enum hrtimer_restart expire(struct hrtimer *timer) {
     if (!READ_ONCE(host.is_in_core)) { // else the tick that goes on minds the budget itself
         if (xcm_state_of(host.monitor) != XCM_HALTED)
             return HRTIMER_NORESTART;
@@ -338,22 +322,19 @@ static enum hrtimer_restart expire(struct hrtimer *timer)
 static bool is_listening(void) { return (xcm_state_of(host.monitor) & (XCM_LISTENING | XCM_HALTED)) != 0; }
 static bool has_request(void) { return host.n_taken != smp_load_acquire(&host.n_in); }
 
-static void tick(void)
-{
+static void tick(void) {
     enter_core();
     xcm_tick(host.monitor);
     leave_core();
 }
 
-static void refuse(u16 op, xcm_code code)
-{
+static void refuse(u16 op, xcm_code code) {
     u8 packet[XCM_HEADER_BYTES];
 
     put_out(host.submitted, false, packet, xcm_seal(packet, XCM_REPLY, op, code, xcm_state_of(host.monitor), 0));
 }
 
-static void submit(const struct request *r)
-{
+static void submit(const struct request *r) {
     const bool was_busy = xcm_is_busy(host.monitor);
 
     host.submitted = (struct route){r->portid, r->seq};
@@ -368,8 +349,7 @@ static void submit(const struct request *r)
 }
 
 // No core comes or goes during an attach.
-static void take_request(void)
-{
+static void take_request(void) {
     const struct request *r = &host.requests[host.n_taken % N_REQUESTS];
     xcm_packet header;
 
@@ -389,8 +369,7 @@ static void take_request(void)
     smp_store_release(&host.n_taken, host.n_taken + 1);
 }
 
-static void serve_control(void)
-{
+static void serve_control(void) {
     const enum control control = READ_ONCE(host.control);
 
     if (control == CONTROL_NONE)
@@ -413,8 +392,7 @@ static void serve_control(void)
     complete(&host.controlled);
 }
 
-static int run(void *unused)
-{
+static int run(void *unused) {
     while (!kthread_should_stop()) {
         const bool is_busy = is_listening() || xcm_is_busy(host.monitor);
 
@@ -438,22 +416,20 @@ static int run(void *unused)
 // -- Packets that come, in the context of their senders, one after the other.
 
 // An array at an address of the sender is copied behind the header.
-static void take_elements(struct request *r)
-{
+static void take_elements(struct request *r) {
     xcm_packet header;
 
     xcm_read_header(r->packet, &header);
     if (r->n_bytes != XCM_HEADER_BYTES || header.length != XCM_HEADER_BYTES || header.list < 4096 || header.n_elements == 0 ||
-        header.n_elements > XCM_ELEMENTS || header.direction != XCM_GET || header.reserved != 0 || header.code != 0 ||
-        header.state != 0 || header.checksum != xcm_checksum(r->packet, r->n_bytes))
+        header.n_elements > XCM_ELEMENTS || header.direction != XCM_GET || header.reserved != 0 || header.code != 0 || header.state != 0 ||
+        header.checksum != xcm_checksum(r->packet, r->n_bytes))
         return; // the monitor says which of it is wrong
     if (copy_from_user(r->packet + XCM_HEADER_BYTES, (const void __user *)(uintptr_t)header.list, header.n_elements * 8))
         header.n_elements = 0;
     r->n_bytes = xcm_seal(r->packet, XCM_GET, header.op, 0, 0, header.n_elements);
 }
 
-static int receive(struct sk_buff *skb, struct genl_info *info)
-{
+static int receive(struct sk_buff *skb, struct genl_info *info) {
     const u32 n_in = host.n_in;
     struct nlattr *bytes = info->attrs[XCM_GENL_BYTES];
     struct request *r = &host.requests[n_in % N_REQUESTS];
@@ -491,16 +467,14 @@ static struct genl_family family = {
 
 // -- The device.
 
-static void control_thread(enum control control)
-{
+static void control_thread(enum control control) {
     reinit_completion(&host.controlled);
     WRITE_ONCE(host.control, control);
     wake_up(&host.wake);
     wait_for_completion(&host.controlled);
 }
 
-static int open_device(struct inode *inode, struct file *file)
-{
+static int open_device(struct inode *inode, struct file *file) {
     int error = 0;
 
     if (!capable(CAP_SYS_ADMIN))
@@ -511,6 +485,7 @@ static int open_device(struct inode *inode, struct file *file)
     } else {
         host.is_open = true;
         host.owner = current->tgid;
+        file->private_data = (void *)++host.session;
         host.has_no_idle = dev_pm_qos_add_request(get_cpu_device(target), &host.no_idle, DEV_PM_QOS_RESUME_LATENCY, 0) >= 0;
         control_thread(CONTROL_OPEN);
     }
@@ -518,20 +493,31 @@ static int open_device(struct inode *inode, struct file *file)
     return error;
 }
 
-static int release_device(struct inode *inode, struct file *file)
-{
+// An owner that has gone gives the target back, also when a child of it still has the device open.
+static void end_session(const struct file *file) {
     mutex_lock(&host.opening);
-    control_thread(CONTROL_CLOSE);
-    if (host.has_no_idle)
-        dev_pm_qos_remove_request(&host.no_idle);
-    host.is_open = false;
+    if (host.is_open && file->private_data == (void *)host.session) {
+        control_thread(CONTROL_CLOSE);
+        if (host.has_no_idle)
+            dev_pm_qos_remove_request(&host.no_idle);
+        host.is_open = false;
+    }
     mutex_unlock(&host.opening);
+}
+
+static int flush_device(struct file *file, fl_owner_t id) {
+    if (current->tgid == host.owner)
+        end_session(file);
+    return 0;
+}
+
+static int release_device(struct inode *inode, struct file *file) {
+    end_session(file);
     return 0;
 }
 
 // The header page may be written, the data may not.
-static int map_ring(struct file *file, struct vm_area_struct *vma)
-{
+static int map_ring(struct file *file, struct vm_area_struct *vma) {
     const unsigned long bytes = vma->vm_end - vma->vm_start, offset = vma->vm_pgoff << PAGE_SHIFT;
 
     if (offset == 0 && bytes != PAGE_SIZE)
@@ -546,22 +532,21 @@ static int map_ring(struct file *file, struct vm_area_struct *vma)
     return remap_vmalloc_range(vma, host.ring, vma->vm_pgoff);
 }
 
-static __poll_t poll_ring(struct file *file, poll_table *table)
-{
+static __poll_t poll_ring(struct file *file, poll_table *table) {
     enum { AT_HEAD = 16, AT_TAIL = 64 };
 
     poll_wait(file, &host.readers, table);
     return READ_ONCE(*(u64 *)(host.ring + AT_HEAD)) != READ_ONCE(*(u64 *)(host.ring + AT_TAIL)) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
-static ssize_t read_transcript(struct file *file, char __user *to, size_t bytes, loff_t *at)
-{
+static ssize_t read_transcript(struct file *file, char __user *to, size_t bytes, loff_t *at) {
     return simple_read_from_buffer(to, bytes, at, host.notes, host.n_notes * sizeof(*host.notes));
 }
 
 static const struct file_operations device_operations = {
     .owner = THIS_MODULE,
     .open = open_device,
+    .flush = flush_device,
     .release = release_device,
     .mmap = map_ring,
     .poll = poll_ring,
@@ -577,8 +562,7 @@ static int veto_offline(unsigned int cpu) { return cpu == debugger || (cpu == ta
 
 // -- Load and unload.
 
-static int check_parameters(void)
-{
+static int check_parameters(void) {
     const char *why = NULL;
 
     if (target < 0 || debugger < 0)
@@ -601,8 +585,7 @@ static int check_parameters(void)
     return -EINVAL;
 }
 
-static void unmap_blocks(void)
-{
+static void unmap_blocks(void) {
     int block;
 
     for (block = 0; block < XCM_N_BLOCKS; block++) {
@@ -613,19 +596,18 @@ static void unmap_blocks(void)
     }
 }
 
-static int map_blocks(void)
-{
+static int map_blocks(void) {
     int block, error;
 
     host.blocks = (struct xcm_blocks){{debug_base, cti_base, pmu_base}};
-    error = xcm_find_blocks(target, rom, &host.blocks);
+    error = xcm_find_blocks(target, host.mpidr, rom, &host.blocks);
     if (error)
         return error;
     for (block = 0; block < XCM_N_BLOCKS; block++) {
         const phys_addr_t base = host.blocks.base[block];
 
         if (!request_mem_region(base, PAGE_SIZE, "xcm")) {
-            pr_err("xcm: a driver owns the block at %pa; boot with initcall_blacklist=debug_init,cti_init, or unbind it\n", &base);
+            pr_err("xcm: a driver owns the block at %pa; boot with initcall_blacklist=debug_driver_init,cti_init, or unbind it\n", &base);
             return -EBUSY;
         }
         host.windows[block] = ioremap(base, PAGE_SIZE);
@@ -637,8 +619,7 @@ static int map_blocks(void)
     return xcm_verify_blocks(host.mpidr, host.windows, &host.blocks);
 }
 
-static int allocate(void)
-{
+static int allocate(void) {
     host.ring_bytes = XCM_RING_HEADER_BYTES + (size_t)ring_kib * 1024;
     host.monitor = vzalloc(xcm_bytes());
     host.ring = vmalloc_user(host.ring_bytes);
@@ -677,8 +658,7 @@ static int allocate(void)
     return 0;
 }
 
-static void free_all(void)
-{
+static void free_all(void) {
     if (host.senders)
         destroy_workqueue(host.senders);
     unmap_blocks();
@@ -692,8 +672,7 @@ static void free_all(void)
     vfree(host.monitor);
 }
 
-static int start_thread(void)
-{
+static int start_watching(void) {
     host.thread = kthread_create(run, NULL, "xcm/%d", target);
     if (IS_ERR(host.thread))
         return PTR_ERR(host.thread);
@@ -702,8 +681,7 @@ static int start_thread(void)
     return 0;
 }
 
-static int __init xcm_load(void)
-{
+static int __init xcm_load(void) {
     int error = check_parameters();
 
     if (error)
@@ -726,7 +704,7 @@ static int __init xcm_load(void)
         error = allocate();
     if (error)
         goto no_thread;
-    error = start_thread();
+    error = start_watching();
     if (error)
         goto no_thread;
     host.hotplug = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "xcm", NULL, veto_offline);
@@ -758,8 +736,7 @@ no_thread:
 static void do_nothing(void *unused) {}
 
 // Nobody has the device open: an open file holds the module.
-static void __exit xcm_unload(void)
-{
+static void __exit xcm_unload(void) {
     misc_deregister(&device);
     genl_unregister_family(&family);
     kthread_stop(host.thread);

@@ -4,6 +4,8 @@
 #ifndef XCM_LINUX_TRANSCRIPT_H
 #define XCM_LINUX_TRANSCRIPT_H
 
+#include <stdint.h>
+
 // The packet of SUBMIT and NOTIFY stands in the notes behind; `value` has its bytes.
 enum {
     XCM_NOTE_READ,
@@ -11,7 +13,7 @@ enum {
     XCM_NOTE_SUBMIT, // time_ns: the owner; offset 1: the sender may debug
     XCM_NOTE_NOTIFY,
     XCM_NOTE_EXPIRE,
-    XCM_NOTE_INIT, // time_ns: MPIDR of the target; value: budget in ms; offset 1: halts above EL0 stay
+    XCM_NOTE_INIT,  // time_ns: MPIDR of the target; value: budget in ms; offset 1: halts above EL0 stay
     XCM_NOTE_OWNER, // time_ns: the owner
     XCM_NOTE_DIED,
 };

@@ -92,8 +92,14 @@ uint64_t tl_system_space(const tl_system *system, uint32_t hart);
 // A debugger's access of 32 bits to a device, in this cycle. No hart takes part. false: an error
 // response.
 bool tl_system_access(tl_system *system, uint64_t cycle, uint64_t paddr, bool is_write, uint32_t *value);
-bool tl_system_has_written(const tl_system *system);    // to console_out
-uint64_t tl_system_now_cycles(const tl_system *system); // the furthest hart's
+// The state between two runs, put back as often as one likes. The machine must be one that
+// machine/snapshot.h can save. TL_EINVAL, TL_ENOMEM.
+typedef struct tl_system_snapshot tl_system_snapshot;
+TL_MUST_CHECK tl_status tl_system_snapshot_take(tl_system *system, tl_system_snapshot **ret_snapshot, tl_error *err);
+void tl_system_snapshot_restore(const tl_system_snapshot *snapshot);
+void tl_system_snapshot_free(tl_system_snapshot *snapshot); // NULL is fine
+bool tl_system_has_written(const tl_system *system);        // to console_out
+uint64_t tl_system_now_cycles(const tl_system *system);     // the furthest hart's
 // The function of program, kernel or firmware that holds an address; NULL: none that is known.
 const char *tl_system_symbol_at(const tl_system *system, uint64_t address, uint64_t *ret_within);
 // Address of a symbol of the program, kernel or firmware; TL_ENOENT.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // See snapshot.h. A machine lives in its arena, in its RAM and in its struct, and it keeps its
 // addresses. A copy of the bytes is therefore its state. Engines over blocks keep code elsewhere,
-// and results in flight of in-order harts may lie on the heap, so such machines are refused.
+// so their machines are refused. tl_engine_type.is_in_arena says which engines can be saved.
 #include "machine/snapshot.h"
 
 #include <stdlib.h>
@@ -57,10 +57,18 @@ static void load_pages(const tl_snapshot *s) {
     }
 }
 
+static bool is_whole(const tl_machine *machine) {
+    bool is_in_arena = machine->engine->is_in_arena && !machine->forwarder;
+    for (uint32_t i = 0; i < machine->n_harts && is_in_arena; i++)
+        is_in_arena = machine->engine->is_in_arena(machine->harts[i]);
+    return is_in_arena;
+}
+
 tl_status tl_snapshot_take(tl_machine *machine, tl_snapshot **ret_snapshot, tl_error *err) {
-    if (machine->engine != &tl_engine_ooo || machine->forwarder)
+    if (!is_whole(machine))
         return tl_fail(err, TL_EINVAL,
-                       "machine %s cannot be saved: it needs a detailed core, as machines netburst and ooo have, and no second engine",
+                       "machine %s cannot be saved: it needs a detailed core, as machines netburst and ooo have, or engine step, "
+                       "and no second engine",
                        machine->config.name);
     tl_snapshot *s = calloc(1, sizeof *s);
     if (s) {
@@ -83,6 +91,8 @@ tl_status tl_snapshot_take(tl_machine *machine, tl_snapshot **ret_snapshot, tl_e
 
 void tl_snapshot_restore(const tl_snapshot *snapshot) {
     tl_machine *machine = snapshot->machine;
+    for (uint32_t i = 0; i < machine->n_harts && machine->engine->drop_rest; i++)
+        machine->engine->drop_rest(machine->harts[i]);
     const tl_arena arena = machine->arena; // chunks allocated since are freed with the others
     *machine = snapshot->copy;
     machine->arena = arena;

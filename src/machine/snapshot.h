@@ -12,8 +12,8 @@
 
 typedef struct tl_snapshot tl_snapshot;
 
-// TL_EINVAL: the machine has a second engine or no detailed core. TL_ENOMEM: the host has no memory
-// for the pages of RAM that are not zero.
+// TL_EINVAL: the machine has a second engine, or one that keeps state elsewhere. TL_ENOMEM: the
+// host has no memory for the pages of RAM that are not zero.
 TL_MUST_CHECK tl_status tl_snapshot_take(tl_machine *machine, tl_snapshot **ret_snapshot, tl_error *err);
 // Precondition: the machine that was saved exists, and stands between two runs.
 void tl_snapshot_restore(const tl_snapshot *snapshot);

@@ -58,6 +58,11 @@ typedef struct tl_engine_type {
     tl_status (*tap)(tl_hart *h, struct tl_tap *tap, tl_error *err);
     // Attaches a tap for clocks at any time; NULL: detaches. NULL: the engine has no clocks.
     tl_status (*clock_tap)(tl_hart *h, struct tl_clock_tap *tap, tl_error *err);
+    // All that the engine keeps of the hart stands in the machine's arena. NULL: never.
+    bool (*is_in_arena)(const tl_hart *h);
+    // The arena is about to get older contents: frees what came to stand elsewhere since. NULL:
+    // nothing does.
+    void (*drop_rest)(tl_hart *h);
     // How many cycles a run may go beyond its horizon when no access takes a slow path.
     uint64_t (*overshoot_cycles)(const tl_hart *h);
 } tl_engine_type;

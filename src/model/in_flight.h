@@ -5,6 +5,7 @@
 #ifndef TL_MODEL_IN_FLIGHT_H
 #define TL_MODEL_IN_FLIGHT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -23,6 +24,8 @@ const tl_pend *tl_pend_intern(tl_pend_table *table, const tl_pend *pend);
 // Precondition: nobody holds a record. Forgets all of them when the arena's room is half full, so
 // that the table stays in the arena.
 void tl_pend_table_trim(tl_pend_table *table);
+// The table has allocated nothing beyond the arena.
+bool tl_pend_table_is_in_arena(const tl_pend_table *table);
 // Frees memory that the table allocated beyond the arena. NULL is fine.
 void tl_pend_table_done(tl_pend_table *table);
 

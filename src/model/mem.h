@@ -52,6 +52,8 @@ TL_MUST_CHECK bool tl_memory_dma(tl_memory *memory, const tl_agent *agent, uint6
 // free tl_memory_flush_cycles later, however much they write.
 void tl_memory_flush(tl_memory *memory, uint64_t now_cycles);
 uint64_t tl_memory_flush_cycles(const tl_config *config);
+// Between two runs: the data cache of the hart loses every line, which the second level takes.
+void tl_memory_flush_l1d(tl_hart *h);
 // Writes l1d lines etc. down? Never needed: data is always in RAM. For inspection: state of the
 // line that holds paddr in one L1D: 'M' 'O' 'E' 'S' 'I'.
 char tl_memory_l1d_state(const tl_memory *memory, uint32_t hart, uint64_t paddr);

@@ -11,7 +11,7 @@
 #include "base/testing.h"
 #include "isa/a64/hart.h"
 #include "machine/oracle.h"
-#include "xcm/model.h"
+#include "xcm/suite.h"
 
 enum { TARGET = 1, HIT_NS = 200000000 };
 static const char *program;
@@ -282,52 +282,8 @@ static void next_round(lab *l, uint64_t address) {
     start_at(l, address);
 }
 
-enum { LDR_X1_X0 = 0xf9400001, BR_X1 = 0xd61f0020, RET = 0xd65f03c0 };
-static const uint64_t HEAP = UINT64_C(0x82000000), HEAP_BYTES = UINT64_C(0x1000000);
-
-typedef struct question {
-    uint64_t args[4];
-    bool truth;
-} question;
-
-static question ask_btb(lab *l) {
-    const uint64_t v = symbol(l, "jump_site"), tv = symbol(l, "jump_targets") + 8 * random_below(l, 2);
-    uint64_t target = 0;
-    const bool is_there = tl_oracle_target(l->machine, TARGET, v, &target);
-    return (question){{XCM_BTB, v, tv, BR_X1}, is_there && target == tv};
-}
-static question ask_rsb(lab *l) {
-    uint64_t top = 0;
-    const uint64_t v = symbol(l, "probe_return"), tv = random_below(l, 2) ? x_of(l, 30) : symbol(l, "work");
-    const uint32_t n = tl_oracle_return_stack(l->machine, TARGET, &top, 1);
-    return (question){{XCM_RSB, v, tv, RET}, n == 1 && top == tv};
-}
-static question ask_itlb(lab *l) {
-    const uint64_t v = symbol(l, "stubs") + 4096 * random_below(l, 24);
-    tl_page page;
-    return (question){{XCM_ITLB, v, 0, 0}, tl_oracle_page_of(l->machine, TARGET, TL_TLB_FETCH, v, &page)};
-}
-static question ask_dtlb(lab *l) {
-    const uint64_t v = HEAP + 4096 * random_below(l, 24);
-    tl_page page;
-    return (question){{XCM_DTLB, v, symbol(l, "load_site"), LDR_X1_X0}, tl_oracle_page_of(l->machine, TARGET, TL_TLB_DATA, v, &page)};
-}
-// A line that the L1D lacks: of those in L2, or any.
-static question ask_l2(lab *l) {
-    uint64_t v = 0;
-    const bool wants_present = random_below(l, 2);
-    tl_line_view line;
-    for (uint32_t tries = 0; tries < 100000; tries++) {
-        v = HEAP + 0x200000 + random_below(l, (HEAP_BYTES - 0x200000) / 64) * 64;
-        if (wants_present && tl_oracle_l2_line(l->machine, 0, (uint32_t)random_below(l, 16384), &line) && line.state != 'I' &&
-            line.paddr >= HEAP + 0x200000 && line.paddr < HEAP + HEAP_BYTES)
-            v = line.paddr;
-        const bool is_there = tl_oracle_is_in_l2(l->machine, v);
-        if (tl_oracle_state_of(l->machine, TARGET, false, v) == 'I' && is_there == wants_present)
-            break;
-    }
-    return (question){{XCM_L2, v, symbol(l, "load_site"), LDR_X1_X0}, tl_oracle_is_in_l2(l->machine, v)};
-}
+enum { LDR_X1_X0 = 0xf9400001 };
+static const uint64_t HEAP = UINT64_C(0x82000000);
 
 static uint32_t n_trials(void) {
     const char *setting = getenv("TL_XCM_TRIALS");
@@ -347,60 +303,376 @@ static void end_rounds(lab *l) {
     DO(l, XCM_MEM_XFER, 1, symbol(l, "n_rounds"), 8, 0, n);
 }
 
-static void probe_all(const char *const *overrides) {
-    static question (*const asks[])(lab * l) = {ask_btb, ask_rsb, ask_itlb, ask_dtlb, ask_l2};
-    static const char *const names[] = {"btb", "rsb", "itlb", "dtlb", "l2"};
-    uint32_t counts[5][2][3] = {{{0}}}, published[5][2][2] = {{{0}}};
-    const uint32_t n = n_trials();
+// A probe leaves every register of the program alone, and a round has one probe.
+static void test_a_probe_leaves_the_program_alone(void **state) {
     lab l;
-    set_up_with(&l, overrides, 0);
+    (void)state;
+    set_up(&l);
     set_rounds(&l, MANY_ROUNDS);
     const uint64_t probe_point = symbol(&l, "probe_point");
     start_at(&l, probe_point);
     DO(&l, XCM_CALIBRATE, symbol(&l, "load_site"), LDR_X1_X0, HEAP);
     assert_int_equal(l.reply.values[5], 0); // every event rests in a null window
-    for (uint32_t trial = 0; trial < 5 * n; trial++) {
-        next_round(&l, probe_point);
+    for (uint32_t trial = 0; trial < 40; trial++) {
+        tl_xcm_question q;
         uint64_t before[31];
+        next_round(&l, probe_point);
         memcpy(before, tl_a64(target_of(&l))->x, sizeof before);
-        const question q = asks[trial % 5](&l);
+        assert_int_equal(tl_xcm_ask(l.model, XCM_BTB + trial % 5, &l.seed, &q, NULL), TL_OK);
         const xcm_code code = tl_xcm_call(l.model, XCM_PROBE, q.args, 4, &l.reply);
-        assert_true(code == XCM_DONE || code == XCM_UNKNOWN_VERDICT);
-        if (l.reply.values[0] != (q.truth ? XCM_YES : XCM_NO) && counts[trial % 5][q.truth][l.reply.values[0]] == 0)
-            print_message("%s: truth %d, verdict %" PRIu64 " why %" PRIx64 " deltas %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-                          " %" PRIu64 " %" PRIu64 "\n",
-                          names[trial % 5], q.truth, l.reply.values[0], l.reply.values[1], l.reply.values[2], l.reply.values[3],
-                          l.reply.values[4], l.reply.values[5], l.reply.values[6], l.reply.values[7]);
-        counts[trial % 5][q.truth][l.reply.values[0]] += 1;
-        published[trial % 5][q.truth][l.reply.values[10]] += 1;
+        assert_int_equal(code, XCM_DONE);
+        assert_int_equal(l.reply.values[0], q.truth ? XCM_YES : XCM_NO);
         EXPECT(&l, XCM_WRONG_STATE, XCM_PROBE, 3, probe_point, 0); // the round has had its probe
         for (uint32_t i = 2; i < 31; i++)
             assert_int_equal(x_of(&l, i), before[i]);
     }
-    uint32_t wrong = 0, wrong_published = 0;
-    for (uint32_t a = 0; a < 5; a++) {
-        print_message("%-5s absent: NO %u YES %u UNKNOWN %u; present: NO %u YES %u UNKNOWN %u; published wrong %u\n", names[a],
-                      counts[a][0][0], counts[a][0][1], counts[a][0][2], counts[a][1][0], counts[a][1][1], counts[a][1][2],
-                      published[a][0][1] + published[a][1][0]);
-        wrong += counts[a][0][1] + counts[a][1][0] + counts[a][0][2] + counts[a][1][2];
-        wrong_published += published[a][0][1] + published[a][1][0];
-        assert_true(counts[a][0][0] >= n / 20 && counts[a][1][1] >= n / 20);
-    }
-    assert_int_equal(wrong, 0);
-    assert_true(wrong_published > wrong);
     end_rounds(&l);
     stop(&l);
     finish(&l);
 }
 
+// confusion matrices. X-6: with noise.
+static tl_debugger_trials measure(bool has_all_events, bool is_noisy, bool is_prefetching, const char *const *overrides, uint32_t n) {
+    const tl_debugger_trial_options options = {.program = program,
+                                               .overrides = overrides,
+                                               .n_trials = n,
+                                               .seed = 1,
+                                               .has_all_events = has_all_events,
+                                               .is_noisy = is_noisy,
+                                               .is_prefetching = is_prefetching};
+    tl_debugger_trials found = {.size = sizeof found};
+    tl_error err = {0};
+    if (tl_xcm_measure(&options, &found, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    uint64_t wrong_published = 0, all_wrong = 0;
+    assert_int_equal(found.n_errors, 0);
+    assert_true(found.is_calibrated);
+    for (uint32_t a = 0; a < 5; a++) {
+        const tl_debugger_matrix *m = &found.matrices[a];
+        const uint64_t wrong = m->corrected[0][1] + m->corrected[1][0], unknown = m->corrected[0][2] + m->corrected[1][2];
+        uint64_t sum = 0;
+        for (uint32_t i = 0; i < 6; i++)
+            sum += m->corrected[i / 3][i % 3];
+        assert_int_equal(sum, n);
+        assert_int_equal(m->published[0][0] + m->published[0][1] + m->published[1][0] + m->published[1][1], n);
+        assert_true(m->corrected[0][0] >= n / 20 && m->corrected[1][1] >= n / 20);
+        print_message("%u: wrong %" PRIu64 " unknown %" PRIu64 " of %u\n", a, wrong, unknown, n);
+        assert_true(wrong <= (is_noisy ? (n + 999) / 1000 : 0));
+        assert_true(unknown * 20 <= (is_noisy ? n : 0));
+        all_wrong += wrong;
+        wrong_published += m->published[0][1] + m->published[1][0];
+    }
+    assert_true(wrong_published > all_wrong);
+    return found;
+}
+
 static void test_verdicts_equal_the_oracle(void **state) {
     (void)state;
-    probe_all(NULL);
+    const tl_debugger_trials found = measure(false, false, false, NULL, n_trials());
+    // The published form never finds an entry of a predictor without INST_SPEC.
+    for (uint32_t a = 0; a < 2; a++)
+        assert_int_equal(found.matrices[a].published[1][1], 0);
 }
 static void test_verdicts_with_all_events(void **state) {
-    static const char *const all[] = {"armv8=full", NULL};
     (void)state;
-    probe_all(all);
+    const tl_debugger_trials found = measure(true, false, false, NULL, n_trials());
+    for (uint32_t a = 0; a < 2; a++)
+        assert_int_equal(found.matrices[a].published[1][0], 0);
+}
+static void test_verdicts_with_noise(void **state) {
+    (void)state;
+    for (uint32_t all = 0; all < 2; all++) {
+        const tl_debugger_trials found = measure(all, true, false, NULL, 3 * n_trials());
+        assert_true(found.n_interrupts > 1000);
+    }
+}
+static void test_verdicts_with_noise_and_prefetchers(void **state) {
+    (void)state;
+    (void)measure(true, true, true, NULL, 3 * n_trials());
+}
+
+// the monitor rests on nothing that Debug state leaves open.
+static void test_each_policy_gives_the_same(void **state) {
+    static const char *const policies[][2] = {
+        {"debug.unpredictable=undefined", NULL}, {"debug.unpredictable=nop", NULL}, {"debug.unpredictable=executed", NULL}};
+    tl_debugger_trials first = {0};
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        const tl_debugger_trials found = measure(false, false, false, policies[i], n_trials() / 2);
+        if (i == 0)
+            first = found;
+        assert_memory_equal(&found, &first, sizeof found);
+    }
+}
+
+// -- Checksums of packets: the examples of the specification.
+
+static void test_checksums_of_the_examples(void **state) {
+    uint8_t packet[64];
+    xcm_packet header;
+    (void)state;
+    xcm_seal(packet, XCM_GET, xcm_op_code(XCM_LISTEN_START), 0, 0, 0);
+    assert_int_equal(xcm_checksum(packet, 32), 0xfddc);
+    xcm_seal(packet, XCM_REPLY, xcm_op_code(XCM_LISTEN_START), XCM_DONE, XCM_LISTENING, 0);
+    assert_int_equal(xcm_checksum(packet, 32), 0xf9ab);
+    xcm_seal(packet, XCM_REPLY, xcm_op_code(XCM_CACHE_FLUSH), XCM_WRONG_STATE, XCM_HALTED, 0);
+    assert_int_equal(xcm_checksum(packet, 32), 0xf3ac);
+    static const uint64_t list[] = {1, 0x400000, 0x400010, 0x40002c};
+    for (uint32_t i = 0; i < 4; i++)
+        xcm_put_element(packet, i, list[i]);
+    assert_int_equal(xcm_seal(packet, XCM_GET, xcm_op_code(XCM_LIST_LOAD), 0, 0, 4), 64);
+    assert_int_equal(xcm_checksum(packet, 64), 0xfc98);
+    assert_int_equal(xcm_check_packet(packet, 64, XCM_GET, &header), XCM_DONE);
+    for (uint32_t bit = 0; bit < 8 * 64; bit++) { // every flipped bit is found
+        packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_int_not_equal(xcm_check_packet(packet, 64, XCM_GET, &header), XCM_DONE);
+        packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+}
+
+// -- A direct read leaves no trace: what the target holds, register by register.
+
+typedef struct holding {
+    tl_line_view l1d[512], l1i[512];
+    tl_page pages[512], first[2][10];
+    tl_walk_table tables[64];
+    uint64_t x[31], pc, instret, returns[8], l1d_access;
+} holding;
+
+static void hold(const lab *l, holding *ret) {
+    memset(ret, 0, sizeof *ret);
+    for (uint32_t i = 0; i < 512; i++) {
+        (void)tl_oracle_l1_line(l->machine, TARGET, false, i, &ret->l1d[i]);
+        (void)tl_oracle_l1_line(l->machine, TARGET, true, i, &ret->l1i[i]);
+        (void)tl_oracle_page(l->machine, TARGET, TL_TLB_SECOND, i, &ret->pages[i]);
+    }
+    for (uint32_t i = 0; i < 64; i++)
+        (void)tl_oracle_table(l->machine, TARGET, i, &ret->tables[i]);
+    for (uint32_t i = 0; i < 10; i++) {
+        (void)tl_oracle_page(l->machine, TARGET, TL_TLB_FETCH, i, &ret->first[0][i]);
+        (void)tl_oracle_page(l->machine, TARGET, TL_TLB_DATA, i, &ret->first[1][i]);
+    }
+    for (uint32_t n = 2; n < 31; n++) // x0 and x1 are the monitor's until the restart
+        ret->x[n] = x_of(l, n);
+    (void)tl_oracle_return_stack(l->machine, TARGET, ret->returns, 8);
+    tl_machine_sync(l->machine);
+    ret->instret = target_of(l)->instret;
+    ret->l1d_access = target_of(l)->tally[TL_S_L1D_LOAD];
+}
+
+static void test_a_direct_read_leaves_no_trace(void **state) {
+    static const uint32_t most[][3] = {{4, 128, 0}, {4, 128, 8}, {2, 256, 0}, {2, 256, 16}, {4, 160, 0}};
+    holding before, after;
+    lab l;
+    (void)state;
+    set_up(&l);
+    set_rounds(&l, n_trials());
+    l.seed = 99;
+    start_at(&l, symbol(&l, "probe_point"));
+    for (uint32_t trial = 0; trial < n_trials() / 20; trial++) {
+        hold(&l, &before);
+        for (uint32_t i = 0; i < 100; i++) {
+            const uint32_t ram = i % 5, n_parts = most[ram][2];
+            const uint64_t offset = n_parts ? random_below(&l, n_parts) * (64 / n_parts) : 0;
+            DO(&l, XCM_UARCH_READ, ram + XCM_L1D_TAG, random_below(&l, most[ram][0]), random_below(&l, most[ram][1]), offset);
+        }
+        DO(&l, XCM_UARCH_DUMP, 7, 1, 200);
+        hold(&l, &after);
+        assert_memory_equal(&before, &after, sizeof before);
+        DO(&l, XCM_RESUME);
+        expect_event(&l, XCM_EVENT_HIT);
+    }
+    stop(&l);
+    finish(&l);
+}
+
+// -- Rollback: the same question again has the same answer and the same counts.
+
+static void test_rollback_repeats_a_probe(void **state) {
+    static const char *const little[] = {"ram=80MiB", NULL};
+    const tl_xcm_options options = {.overrides = little,
+                                    .software = {.program = program, .console_in = -1, .console_out = -1, .n_harts = 2},
+                                    .target = TARGET,
+                                    .has_snapshots = true,
+                                    .budget_ns = 1000000000};
+    lab l = {.seed = 5};
+    tl_error err = {0};
+    (void)state;
+    if (tl_xcm_model_new(&options, &l.model, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    l.machine = tl_xcm_machine(l.model);
+    start_at(&l, symbol(&l, "probe_point"));
+    DO(&l, XCM_CALIBRATE, symbol(&l, "load_site"), LDR_X1_X0, HEAP);
+    for (uint32_t trial = 0; trial < n_trials() / 10; trial++) {
+        tl_xcm_question q;
+        uint64_t values[11];
+        assert_int_equal(tl_xcm_ask(l.model, XCM_BTB + trial % 5, &l.seed, &q, NULL), TL_OK);
+        EXPECT(&l, XCM_DONE, XCM_PROBE, q.args[0], q.args[1], q.args[2], q.args[3]);
+        memcpy(values, l.reply.values, sizeof values);
+        EXPECT(&l, XCM_WRONG_STATE, XCM_PROBE, q.args[0], q.args[1], q.args[2], q.args[3]);
+        DO(&l, XCM_ROLLBACK);
+        assert_int_equal(tl_xcm_truth(l.model, q.args), q.truth);
+        EXPECT(&l, XCM_DONE, XCM_PROBE, q.args[0], q.args[1], q.args[2], q.args[3]);
+        assert_memory_equal(values, l.reply.values, sizeof values);
+        assert_int_equal(values[0], q.truth ? XCM_YES : XCM_NO);
+        DO(&l, XCM_ROLLBACK);
+    }
+    stop(&l);
+    finish(&l);
+}
+
+// -- CACHE_FLUSH (H-6): the running target empties its own caches, and its program goes on.
+
+static uint32_t n_valid(const lab *l, bool is_fetch) {
+    tl_line_view line;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < 512; i++)
+        n += tl_oracle_l1_line(l->machine, TARGET, is_fetch, i, &line) && line.state != 'I';
+    return n;
+}
+
+static void test_flush_empties_the_caches(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    set_rounds(&l, 2000);
+    DO(&l, XCM_LISTEN_START);
+    tl_xcm_sleep(l.model, 1000000);
+    assert_true(n_valid(&l, false) > 20 && n_valid(&l, true) > 8);
+    EXPECT(&l, XCM_BAD_ARGUMENT, XCM_CACHE_FLUSH, 0);
+    EXPECT(&l, XCM_BAD_ARGUMENT, XCM_CACHE_FLUSH, 4);
+    DO(&l, XCM_CACHE_FLUSH, XCM_FLUSH_L1I);
+    assert_in_range(n_valid(&l, true), 0, 4); // it has run on for a tick
+    DO(&l, XCM_CACHE_FLUSH, XCM_FLUSH_BOTH);
+    assert_in_range(n_valid(&l, false), 0, 12);
+    stop(&l);
+    tl_error err = {0};
+    tl_machine_sync(l.machine);
+    if (tl_memory_check_identities(l.machine->memory, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    finish(&l);
+}
+
+// -- Misfortunes at any point of a session (X-15, H-1, H-2, H-12): the right code, and the target
+// runs or is reported lost.
+
+static bool is_one_of(xcm_code code, const xcm_code *codes, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (codes[i] == code)
+            return true;
+    return false;
+}
+
+static void suffer(tl_xcm_fault fault, uint64_t n_accesses) {
+    static const xcm_code fair[] = {XCM_DONE,      XCM_LOST,        XCM_TIMEOUT,         XCM_WRONG_STATE, XCM_OVER_BUDGET,
+                                    XCM_EXCEPTION, XCM_DCC_OVERRUN, XCM_UNKNOWN_VERDICT, XCM_WRONG_LEVEL};
+    const bool is_deadly = fault == TL_XCM_POWER_LOSS || fault == TL_XCM_RESET;
+    bool was_lost = false;
+    lab l;
+    set_up_with(&l, NULL, 1 << 16);
+    set_rounds(&l, 1 << 20);
+    const uint64_t at = symbol(&l, "probe_point"), load = symbol(&l, "load_site");
+    tl_xcm_break(l.model, fault, n_accesses);
+    DO(&l, XCM_LIST_LOAD, 0, 0, at, symbol(&l, "finish_all"));
+    const xcm_code started = CALL(&l, XCM_LISTEN_START);
+    assert_true(is_one_of(started, fair, TL_COUNT_OF(fair)) || started == XCM_OTHER_DEBUGGER);
+    for (uint32_t round = 0; round < 3 && started == XCM_DONE; round++) {
+        const struct {
+            xcm_function function;
+            uint32_t n;
+            uint64_t args[4];
+        } deeds[] = {{XCM_REG_XFER, 3, {0, 0, 33}},           {XCM_MEM_XFER, 4, {0, HEAP, 64, 1}},
+                     {XCM_UARCH_READ, 4, {XCM_TLB, 1, 2, 0}}, {XCM_PROBE, 4, {XCM_DTLB, HEAP + 4096, load, LDR_X1_X0}},
+                     {XCM_REG_XFER, 3, {1, 5, 77}},           {XCM_RESUME, 0, {0}}};
+        (void)tl_xcm_wait_event(l.model, HIT_NS / 100, l.event);
+        was_lost = was_lost || l.event[0] == XCM_EVENT_LOST;
+        for (uint32_t i = 0; i < TL_COUNT_OF(deeds); i++) {
+            const xcm_code code = tl_xcm_call(l.model, deeds[i].function, deeds[i].args, deeds[i].n, &l.reply);
+            was_lost = was_lost || code == XCM_LOST;
+            if (!is_one_of(code, fair, TL_COUNT_OF(fair)))
+                fail_msg("fault %u at %" PRIu64 ": %s answers 0x%x", fault, n_accesses, xcm_op_of((uint8_t)deeds[i].function)->name, code);
+        }
+    }
+    while (tl_xcm_wait_event(l.model, 10000, l.event))
+        was_lost = was_lost || l.event[0] == XCM_EVENT_LOST;
+    // Detach may be through with the target when it is lost.
+    const bool has_struck = tl_xcm_n_accesses(l.model) > n_accesses;
+    const xcm_state state = xcm_state_of(tl_xcm_monitor(l.model));
+    if (state == XCM_LISTENING || state == XCM_HALTED)
+        was_lost = CALL(&l, XCM_LISTEN_STOP) == XCM_LOST || was_lost;
+    assert_int_equal(xcm_state_of(tl_xcm_monitor(l.model)), XCM_ENDED); // the monitor is alive
+    // A core without power is in no state.
+    if (target_of(&l)->is_halted && fault != TL_XCM_POWER_LOSS)
+        fail_msg("fault %u at %" PRIu64 " leaves the target halted", fault, n_accesses);
+    if (is_deadly && started == XCM_DONE && has_struck && !was_lost)
+        fail_msg("fault %u at %" PRIu64 ": the target was not reported lost", fault, n_accesses);
+    tl_xcm_model_free(l.model);
+}
+
+static void test_misfortunes_leave_the_target_running(void **state) {
+    uint64_t seed = 31;
+    (void)state;
+    for (uint32_t fault = TL_XCM_POWER_LOSS; fault < TL_XCM_N_FAULTS; fault++)
+        for (uint32_t i = 0; i < n_trials() / 20; i++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1;
+            suffer((tl_xcm_fault)fault, (seed >> 33) % 1500);
+        }
+}
+
+// -- Targets that are refused: each with its code, and nothing of the monitor is left behind.
+
+static uint64_t debug_paddr(uint32_t offset) { return UINT64_C(0xb010000) + TARGET * UINT64_C(0x100000) + offset; }
+static uint32_t look(lab *l, uint32_t offset) {
+    uint32_t value = 0;
+    (void)tl_system_access(tl_xcm_system(l->model), tl_system_now_cycles(tl_xcm_system(l->model)), debug_paddr(offset), false, &value);
+    return value;
+}
+static void poke(lab *l, uint32_t offset, uint32_t value) {
+    (void)tl_system_access(tl_xcm_system(l->model), tl_system_now_cycles(tl_xcm_system(l->model)), debug_paddr(offset), true, &value);
+}
+
+static void test_refused_targets(void **state) {
+    enum { LAR = 0xfb0, CLAIMSET = 0xfa0, CLAIMCLR = 0xfa4, DBGBCR0 = 0x408, EDSCR = 0x88, OSLAR = 0x300, KEY = 0xc5acce55 };
+    static const char *const closed[] = {"debug.dbgen=0", "debug.niden=0", NULL}, *const no_secure[] = {"debug.spiden=0", NULL};
+    lab l;
+    (void)state;
+    set_up_with(&l, closed, 0); // no invasive debug at all
+    EXPECT(&l, XCM_NO_AUTHORITY, XCM_LISTEN_START);
+    assert_int_equal(l.reply.state, XCM_ENDED);
+    finish(&l);
+    for (uint32_t bit = 0; bit < 2; bit++) { // another debugger: claims of hosts and of software
+        set_up(&l);
+        poke(&l, LAR, KEY);
+        poke(&l, OSLAR, 0);
+        poke(&l, CLAIMSET, 1u << bit);
+        poke(&l, LAR, 0);
+        EXPECT(&l, XCM_OTHER_DEBUGGER, XCM_LISTEN_START);
+        assert_int_equal(look(&l, CLAIMCLR) & 0xff, 1u << bit);
+        assert_int_equal(look(&l, EDSCR) >> 14 & 1, 0);
+        finish(&l);
+    }
+    set_up(&l); // a breakpoint that is not ours
+    poke(&l, LAR, KEY);
+    poke(&l, OSLAR, 0);
+    poke(&l, DBGBCR0, 0x41e5);
+    EXPECT(&l, XCM_OTHER_DEBUGGER, XCM_LISTEN_START);
+    assert_int_equal(look(&l, DBGBCR0), 0x41e5);
+    assert_int_equal(look(&l, CLAIMCLR) & 0xff, 0);
+    poke(&l, LAR, KEY);
+    poke(&l, DBGBCR0, 0);
+    finish(&l);
+    set_up(&l); // a core without power
+    tl_xcm_break(l.model, TL_XCM_POWER_LOSS, 0);
+    EXPECT(&l, XCM_LOST, XCM_LISTEN_START);
+    assert_int_equal(tl_xcm_n_errors(l.model), 0);
+    tl_xcm_model_free(l.model);
+    set_up_with(&l, no_secure, 0); // EL3 is closed: direct reads are refused, all else works (H-14)
+    start_at(&l, symbol(&l, "probe_point"));
+    EXPECT(&l, XCM_NO_AUTHORITY, XCM_UARCH_READ, XCM_TLB, 0, 0, 0);
+    EXPECT(&l, XCM_NO_AUTHORITY, XCM_UARCH_DUMP, 7, 1, 100);
+    DO(&l, XCM_REG_XFER, 0, 0, 33);
+    stop(&l);
+    finish(&l);
 }
 
 // -- States and the checker.
@@ -737,8 +1009,18 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_halts_reads_steps_and_resumes),
         cmocka_unit_test(test_leaves_the_program_as_it_was),
         cmocka_unit_test(test_dump_equals_the_oracle),
+        cmocka_unit_test(test_a_probe_leaves_the_program_alone),
         cmocka_unit_test(test_verdicts_equal_the_oracle),
         cmocka_unit_test(test_verdicts_with_all_events),
+        cmocka_unit_test(test_verdicts_with_noise),
+        cmocka_unit_test(test_verdicts_with_noise_and_prefetchers),
+        cmocka_unit_test(test_each_policy_gives_the_same),
+        cmocka_unit_test(test_checksums_of_the_examples),
+        cmocka_unit_test(test_a_direct_read_leaves_no_trace),
+        cmocka_unit_test(test_rollback_repeats_a_probe),
+        cmocka_unit_test(test_flush_empties_the_caches),
+        cmocka_unit_test(test_misfortunes_leave_the_target_running),
+        cmocka_unit_test(test_refused_targets),
         cmocka_unit_test(test_each_function_in_each_state),
         cmocka_unit_test(test_budget_of_a_sleeping_owner),
         cmocka_unit_test(test_budget_of_a_flooding_owner),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that each test and each file that docs/smpm.md names as a proof exists, and that claims 1 to 20 have a row each.
+"""Checks that each test and each file that docs/smpm.md and docs/monitor.md name as a proof exists, and that claims 1 to 20 of the first have a row each.
 
   tests/docs/proofs.py TOP    TOP is the top of the checkout
 """
@@ -45,8 +45,17 @@ def claims_of(cell):
     return [int(number) for number in re.findall(r"\d+", cell)]
 
 
+def faults_of_monitor(top):
+    text = text_of(os.path.join(top, "docs", "monitor.md"))
+    rows = re.findall(r"^\| *(.+?) *\|(.+)\|$", text[text.index("\n## Proof"):], re.M)
+    return [fault for subject, rest in rows for fault in faults_of_row(top, f"row {subject}", rest)]
+
+
 def main():
     top = sys.argv[1]
+    monitor = faults_of_monitor(top)
+    for fault in monitor:
+        print(f"docs/monitor.md: {fault}; correct the page or the test", file=sys.stderr)
     page = os.path.join(top, "docs", "smpm.md")
     text = text_of(page)
     rows = re.findall(r"^\| *(.+?) *\|(.+)\|$", text[text.index("\n## 6 Claims"):], re.M)
@@ -57,7 +66,7 @@ def main():
         faults += faults_of_row(top, f"row {subject}", rest)
     for fault in faults:
         print(f"docs/smpm.md: {fault}; correct the page or the test", file=sys.stderr)
-    return 1 if faults else 0
+    return 1 if faults or monitor else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A kernel has no <stdint.h>: this serves the sources of monitor/.
-#include <linux/types.h>
 #include <linux/limits.h>
+#include <linux/types.h>
 
 #ifndef UINT32_C
 #define UINT32_C(value) value##U

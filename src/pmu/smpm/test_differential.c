@@ -288,7 +288,9 @@ static bool check_seed(uint64_t seed, uint64_t n_cycles, bool in_phase, lazy_cou
         const bool triggers_all = in_phase && now > 400 && below(&random, 2);
         if (triggers_all)
             trigger_all(sides);
-        uint64_t until = now < 400 ? now + 1 : triggers_all ? now + 1 + below(&random, 400) : now + 1 + below(&random, below(&random, 6) ? 1500 : 9000);
+        uint64_t until = now < 400      ? now + 1
+                         : triggers_all ? now + 1 + below(&random, 400)
+                                        : now + 1 + below(&random, below(&random, 6) ? 1500 : 9000);
         uint64_t drain = now > 400 && below(&random, 4) == 0 ? next_drain(sides[0].r.model, &random) : 0;
         is_in_drain = drain != 0;
         until = drain ? drain : until;

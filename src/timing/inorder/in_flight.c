@@ -36,6 +36,10 @@ tl_pend_table *tl_pend_table_new(tl_arena *arena) {
     return table;
 }
 
+bool tl_pend_table_is_in_arena(const tl_pend_table *table) {
+    return table->chunks == table->arena_chunk && table->buckets == table->arena_buckets;
+}
+
 void tl_pend_table_done(tl_pend_table *table) {
     if (!table)
         return;

@@ -77,6 +77,11 @@ static tl_status clock_tap(tl_hart *h, tl_clock_tap *to, tl_error *err) {
 // The bound holds for an instruction that executes alone.
 static uint64_t overshoot_cycles(const tl_hart *h) { return h->config->pipeline.mispredict_cycles + 1000; }
 
+static bool is_in_arena(const tl_hart *h) {
+    (void)h;
+    return true;
+}
+
 const tl_engine_type tl_engine_ooo = {
     .name = "ooo",
     .title = "the detailed core: out of order, with wrong paths",
@@ -91,5 +96,6 @@ const tl_engine_type tl_engine_ooo = {
     .take_over = take_over,
     .tap = tap,
     .clock_tap = clock_tap,
+    .is_in_arena = is_in_arena,
     .overshoot_cycles = overshoot_cycles,
 };

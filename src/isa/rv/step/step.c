@@ -192,6 +192,11 @@ static void detach(tl_hart *h) {
         tl_pend_table_done(engine->pends);
 }
 
+static bool is_in_arena(const tl_hart *h) {
+    const step_engine *engine = h->engine_state;
+    return tl_pend_table_is_in_arena(engine->pends);
+}
+
 static tl_stop run(tl_hart *h) {
     step_engine *engine = h->engine_state;
     tl_fp_saved saved;
@@ -234,5 +239,7 @@ const tl_engine_type tl_engine_step = {
     .isa = &tl_isa_rv64,
     .run = run,
     .sync = sync,
+    .is_in_arena = is_in_arena,
+    .drop_rest = detach,
     .overshoot_cycles = overshoot_cycles,
 };
