@@ -59,8 +59,10 @@ def trace_tells_each_effect():
     assert any(c["in"] == "tlb" and c["vaddr"] == row["load"]["address"] // 4096 * 4096 for row in loads for c in row["changes"])
     stores = [row["store"] for row in traced("hit=work", "trace=60") if "store" in row]
     assert len(stores) > 2, stores
-    for part in stores:  # the target's memory has what the trace tells
-        found, = [row for row in rows("hit=work", "trace=60", f"mem={part['address']}:{part['bytes']}") if row["command"] == "mem"]
+    places = [f"mem={part['address']}:{part['bytes']}" for part in stores]
+    memory = [row for row in rows("hit=work", "trace=60", *places) if row["command"] == "mem"]
+    assert len(memory) == len(stores)
+    for part, found in zip(stores, memory):  # the target's memory has what the trace tells
         assert bytes.fromhex(found["bytes"]) == part["values"][0].to_bytes(part["bytes"], "little"), (part, found)
     status, out, err = run(PROGRAM, "trace=work:work+0x10")
     assert status == 0 and "l1i" in out and "L1I_CACHE_REFILL 1" in out and "sub sp, sp" in out, (out, err)
