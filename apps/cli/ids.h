@@ -106,6 +106,11 @@ enum cli_option_id {
     OPT_SOURCE_ROOT,
     OPT_NO_SOURCE,
     OPT_HOT,
+    OPT_VARY,
+    OPT_CELLS,
+    OPT_JOBS,
+    OPT_SLURM,
+    OPT_ONLY,
     OPT_HELP,
 };
 

@@ -53,6 +53,7 @@ int main(int argc, char **argv, char **environment) {
         case VERB_DESCRIBE: status = cli_describe(&options); break;
         case VERB_DIFF: status = cli_diff(&options); break;
         case VERB_COMPARE: status = cli_compare(&options); break;
+        case VERB_SWEEP: status = cli_sweep(&options, argc, argv); break;
         case VERB_SUITE: status = cli_suite(&options); break;
         case VERB_OPEN_RECORDS: status = cli_open_records(&options); break;
         case VERB_TENANTS: status = cli_tenants(&options); break;

@@ -118,7 +118,8 @@ static bool read_options(cli_parser *p, int argc, char *const *argv, int *ret_fi
     struct option longs[MAX_OPTIONS + 1] = {0};
     // Behind the program of stat and compare everything is the program's; the other verbs take
     // options anywhere.
-    bool stops_at_word = p->out->verb == VERB_STAT || p->out->verb == VERB_RECORD || p->out->verb == VERB_COMPARE;
+    bool stops_at_word =
+        p->out->verb == VERB_STAT || p->out->verb == VERB_RECORD || p->out->verb == VERB_COMPARE || p->out->verb == VERB_SWEEP;
     char shorts[3 + 3 * MAX_OPTIONS] = "+:";
     size_t n_longs = 0, n_shorts = 2;
     if (!stops_at_word) {
@@ -438,6 +439,32 @@ static bool finish_compare(cli_parser *p, int argc, char *const *argv, int first
     return true;
 }
 
+static bool finish_sweep(cli_parser *p, int argc, char *const *argv, int first) {
+    cli_options *o = p->out;
+    if (first >= argc)
+        return cli_fail(p, "no program to run; write tally sweep --vary KEY=VALUE,VALUE -- PROGRAM ARGUMENTS");
+    if (o->varies.n == 0)
+        return cli_fail(p, "nothing varies; write tally sweep --vary l1d.size=8KiB,16KiB -- %.200s", argv[first]);
+    if (o->run.kind == TL_RUN_BARE && o->has_host_options)
+        return cli_fail(
+            p, "--sysroot, --root, --env, --network, --host-paths, --grant and --argv0 are for Linux programs; they do not go with --bare");
+    if (o->run.kind == TL_RUN_BARE && first + 1 < argc)
+        return cli_fail(p, "%s: a bare-metal program has no arguments", argv[first + 1]);
+    if (o->wants_json + o->wants_markdown + (o->report.format == TL_FORMAT_CSV) > 1)
+        return cli_fail(p, "--json, --csv and --md are formats; give one");
+    if ((o->uses_slurm || o->has_only) && !o->cells)
+        return cli_fail(p, "--%s needs --cells DIR, a folder for the results that all hosts share", o->uses_slurm ? "slurm" : "only");
+    const bool is_good = take_program(p, argc, argv, first);
+    o->joined_events = join(&o->events);
+    o->joined_metrics = join(&o->metrics);
+    if (is_good && ((o->events.n && !o->joined_events) || (o->metrics.n && !o->joined_metrics)))
+        return cli_fail(p, "the host has no memory left");
+    o->run.env = (const char *const *)o->env.items;
+    o->run.events = o->joined_events;
+    o->run.metrics = o->joined_metrics;
+    return is_good;
+}
+
 static bool finish_suite(cli_parser *p, int argc, char *const *argv, int first) {
     const char *names[CLI_MAX_DESIGNS];
     const size_t n_names = cli_designs(CLI_IS_READ_AT_END, names);
@@ -569,6 +596,7 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
     case VERB_DESCRIBE: return finish_describe(&p, argc, argv, first);
     case VERB_DIFF: return finish_diff(&p, argc, argv, first);
     case VERB_COMPARE: return finish_compare(&p, argc, argv, first);
+    case VERB_SWEEP: return finish_sweep(&p, argc, argv, first);
     case VERB_SUITE: return finish_suite(&p, argc, argv, first);
     case VERB_OPEN_RECORDS: return finish_open_records(&p, argc, argv, first);
     case VERB_TENANTS: return finish_tenants(&p, argc, argv, first);
@@ -582,7 +610,8 @@ bool cli_parse(int argc, char *const *argv, char *const *environment, cli_option
 }
 
 void cli_options_done(cli_options *options) {
-    cli_strings *lists[] = {&options->events, &options->metrics, &options->overrides, &options->env, &options->gates, &options->guest_argv};
+    cli_strings *lists[] = {&options->events, &options->metrics,    &options->overrides, &options->env,
+                            &options->gates,  &options->guest_argv, &options->varies};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         strings_done(lists[i]);
     free(options->joined_events);

@@ -33,6 +33,7 @@ typedef enum cli_verb {
     VERB_DESCRIBE,
     VERB_DIFF,
     VERB_COMPARE,
+    VERB_SWEEP,
     VERB_SUITE,
     VERB_OPEN_RECORDS,
     VERB_TENANTS,
@@ -142,6 +143,14 @@ typedef struct cli_options {
     const char *plot;           // file of the picture, or NULL
     const char *program_output; // where the program's own output goes, or NULL: nowhere
 
+    // sweep; its table goes to standard output unless `output` is given
+    cli_strings varies;
+    const char *cells; // folder of the cells' results; NULL: a temporary one
+    unsigned n_jobs;   // 0: as many as processors
+    bool uses_slurm;
+    bool has_only; // run cells only_first, only_first + only_step... and print nothing
+    uint64_t only_first, only_step;
+
     // suite; the number of instructions is run.max_insns
     const char *suite;      // the PMU design that is read
     const char *bench;      // folder of the bench programs
@@ -226,6 +235,7 @@ int cli_describe(const cli_options *options);
 int cli_diff(const cli_options *options);
 int cli_compare(cli_options *options);
 int cli_suite(const cli_options *options);
+int cli_sweep(cli_options *options, int argc, char *const *argv);
 int cli_open_records(const cli_options *options);
 int cli_tenants(const cli_options *options);
 int cli_oob(const cli_options *options);

@@ -37,6 +37,11 @@ void cli_output_drop_all(void) {
     errno = saved;
 }
 
+void cli_output_leave_all(void) {
+    for (int i = 0; i < MAX_PENDING; i++)
+        pending[i] = NULL;
+}
+
 static void on_fatal(int number) { // SA_RESETHAND
     cli_output_drop_all();
     raise(number);

@@ -34,6 +34,8 @@ void cli_output_check(cli_output *output);
 bool cli_output_close(cli_output *output, bool is_whole);
 // Removes all temporary files; safe in a signal handler.
 void cli_output_drop_all(void);
+// In the child of a fork: temporary files are the parent's, and no signal removes them here.
+void cli_output_leave_all(void);
 
 // Opens a copy of descriptor `fd` instead. Lines are written directly and whole. False: errno says
 // why, and no message was printed.

@@ -115,6 +115,17 @@ const cli_verb_row cli_verbs[N_VERBS] = {
                 "what a hostile device learned, and what the hardware needs; then sweeps. The program runs many times: its input is empty, its output "
                 "discarded. The same command prints the same bytes.",
         },
+    [VERB_SWEEP] =
+        {
+            .name = "sweep",
+            .usage = "[OPTION...] --vary KEY=VALUE,VALUE... [--] PROGRAM [ARGUMENT...]",
+            .summary = "run a program on variants of a machine, and print one table",
+            .description =
+                "Runs PROGRAM once for each combination of the values of --vary, several at a time, and prints a row for each: what varies, then "
+                "events and metrics. Default: cycles, instructions and cpi. Its input is empty, its output discarded. A combination that is no machine, or "
+                "whose run fails, keeps its row and says why; the exit status is then 1. With --cells DIR each result is kept, and the same command "
+                "runs what is missing. The table has the same bytes however many run at a time, on this host or by Slurm.",
+        },
     [VERB_SUITE] =
         {
             .name = "suite",
@@ -208,6 +219,7 @@ enum {
     T = 1u << VERB_TENANTS,
     Q = 1u << VERB_OOB,
     M = 1u << VERB_MONITOR,
+    W = 1u << VERB_SWEEP,
     ALL = (1u << N_VERBS) - 1
 };
 
@@ -221,7 +233,11 @@ enum {
 
 const cli_option cli_option_rows[] = {
     {B, OPT_REPORT, 0, "stat", NULL, WHAT, "Print the counts of the run at its end, as tally stat does.", NULL},
-    {R, OPT_EVENTS, 'e', "event", "LIST", WHAT,
+    {W, OPT_VARY, 0, "vary", "KEY=VALUES", WHAT,
+     "A key of machine descriptions, or machine, and its values, separated by commas, or by semicolons if a value has commas: "
+     "l1d.size=8KiB,16KiB; 'l1d=32K,8,64;16K,4,64'. May be repeated; the last one varies fastest.",
+     "@keys"},
+    {R | W, OPT_EVENTS, 'e', "event", "LIST", WHAT,
      "Events, signals or globs, separated by commas: perf's names (cycles, L1-dcache-load-misses), signals of the machine "
      "(l1d.load_miss, hart0.l1d.load_miss), patterns (l2.*). May be repeated.",
      "@events"},
@@ -229,7 +245,7 @@ const cli_option cli_option_rows[] = {
      "Print what Linux perf would report from this PMU of the machine, multiplexed if there are more events than counters, beside the truth "
      "and with its error. Events are then perf's names, those of tally list events -P NAME, and rHEX.",
      "@pmus"},
-    {R, OPT_METRICS, 'M', "metrics", "LIST", WHAT, "Metrics, metric groups or globs, separated by commas. May be repeated.",
+    {R | W, OPT_METRICS, 'M', "metrics", "LIST", WHAT, "Metrics, metric groups or globs, separated by commas. May be repeated.",
      "@metrics @groups"},
     {R, OPT_TOPDOWN, 0, "topdown", NULL, NULL, "The same as -M topdown, by perf's name; of a detailed core also level 2, slots and stalls.",
      NULL},
@@ -325,7 +341,7 @@ const cli_option cli_option_rows[] = {
      "current folder, for perf record -k mono and perf inject --jit, with guest addresses as line numbers.",
      "map jitdump"},
     {R | A, OPT_QUIET, 'q', "quiet", NULL, HOW, "Print the counts without heading, closing lines, progress or remarks.", NULL},
-    {R | U | P | A, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
+    {R | U | P | A | W, OPT_NO_PROGRESS, 0, "no-progress", NULL, HOW, "No progress line on a terminal during long runs.", NULL},
 
     {P, OPT_DESIGNS, 'P', "pmu", "LIST", WHAT, "Designs, separated by commas, as --list-events heads its columns. Default: all.",
      "@designs"},
@@ -347,6 +363,25 @@ const cli_option cli_option_rows[] = {
     {P, OPT_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.compare/1.", NULL},
     {P, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each number.", NULL},
     {P, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write to FILE instead of standard output.", "@files"},
+    {W, OPT_JSON, 0, "json", NULL, HOW, "One JSON object a line, schema tally.sweep/1.", NULL},
+    {W, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each cell.", NULL},
+    {W, OPT_DIFF_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},
+    {W, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write to FILE instead of standard output.", "@files"},
+    {W, OPT_PLOT, 0, "plot", "FILE", HOW,
+     "Also draw into FILE, as SVG: a panel for each column, the first key along x, a line for each combination of the others.", "@files"},
+    {W, OPT_JOBS, 'j', "jobs", "N", HOW,
+     "Run N cells at a time; with --slurm, at most N tasks. Default: as many as this host has processors.", NULL},
+    {W, OPT_CELLS, 0, "cells", "DIR", HOW,
+     "Keep each cell's report and messages in DIR, and take results that are there. The folder is made. A result is taken if machine, program, arguments, "
+     "events and version are the same; files that the program reads are not looked at.",
+     "@files"},
+    {W, OPT_SLURM, 0, "slurm", NULL, HOW,
+     "Submit the cells to Slurm as an array of jobs and wait for it. Needs --cells DIR in a folder that the nodes share, as the program's must be.",
+     NULL},
+    {W, OPT_ONLY, 0, "only", "K[/N]", HOW,
+     "Run cell K, or cells K, K+N, K+2N..., into --cells DIR, and print nothing: for schedulers other than Slurm. Cells count from 0.",
+     NULL},
+
     {P, OPT_PLOT, 0, "plot", "FILE", HOW,
      "Also draw into FILE, as SVG: error against the number of events, cycles of a read against the fabric.", "@files"},
 
@@ -375,53 +410,54 @@ const cli_option cli_option_rows[] = {
      "text md json svg"},
     {T, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write the counts to FILE instead of standard error.", "@files"},
 
-    {R | L | C | U | P | T | A | M, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
+    {R | L | C | U | P | T | A | M | W, OPT_MACHINE, 'm', "machine", "NAME|FILE", MACHINE,
      "A machine of tally list machines, or a description. Default: rocket, for AArch64 programs a53, of record --pipeline ooo, of suite and compare lowrisc2, of monitor a53x4, of tenants what the file says.",
      "@machines"},
-    {R | L | C | U | P | A, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
-    {R | L | C | U | P | A, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,
+    {R | L | C | U | P | A | W, OPT_HARTS, 0, "harts", "N", MACHINE, "Number of harts.", NULL},
+    {R | L | C | U | P | A | W, OPT_I1, 0, "I1", "SIZE,WAYS,LINE", MACHINE,
      "Geometry of the L1 instruction cache of each hart, in bytes: 32K,8,64.", NULL},
-    {R | L | C | U | P | A, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
-    {R | L | C | U | P | A, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
-    {R | L | C | U | P | A, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
-    {R | L | C | U | P | T | A | M, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
+    {R | L | C | U | P | A | W, OPT_D1, 0, "D1", "SIZE,WAYS,LINE", MACHINE, "Geometry of the L1 data cache of each hart.", NULL},
+    {R | L | C | U | P | A | W, OPT_L2, 0, "L2", "SIZE,WAYS,LINE", MACHINE, "Geometry of the shared L2 cache, all slices together.", NULL},
+    {R | L | C | U | P | A | W, OPT_L2, 0, "LL", "SIZE,WAYS,LINE", NULL, "The same, by cachegrind's name.", NULL},
+    {R | L | C | U | P | T | A | M | W, OPT_SET, 0, "set", "KEY=VALUE", MACHINE,
      "Override any key of the description: l1d.replacement=fifo. May be repeated. tally list keys names them.", "@keys"},
-    {R | U | P | T | A, OPT_ENGINE, 0, "engine", "translate|interp|step", MACHINE,
+    {R | U | P | T | A | W, OPT_ENGINE, 0, "engine", "translate|interp|step", MACHINE,
      "Front-end: translate makes host code (the default where it can), interp interprets decoded code, step executes one instruction at a "
      "time. Their counts are the same.",
      "translate interp step"},
-    {R | U, OPT_CODE_CACHE, 0, "code-cache", "SIZE", MACHINE,
+    {R | U | W, OPT_CODE_CACHE, 0, "code-cache", "SIZE", MACHINE,
      "Memory of the host for decoded code, and as much for translated code, of each hart: from 192KiB to 1GiB, default 24MiB. When it is full, "
      "all is made anew; counts are the same.",
      NULL},
-    {R | U, OPT_TRANSLATE_AFTER, 0, "translate-after", "RUNS", MACHINE,
+    {R | U | W, OPT_TRANSLATE_AFTER, 0, "translate-after", "RUNS", MACHINE,
      "How often a block of code is interpreted before it is translated: default 64; 0 translates everything at once. Counts are the same.",
      NULL},
-    {R | U | P | A, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.",
+    {R | U | P | A | W, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.",
      NULL},
 
-    {S | P | A, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.", "@files"},
-    {S | P | A, OPT_ROOT, 0, "root", "DIR", PROGRAM,
+    {S | P | A | W, OPT_SYSROOT, 0, "sysroot", "DIR", PROGRAM, "Where the dynamic loader and shared libraries are looked up first.",
+     "@files"},
+    {S | P | A | W, OPT_ROOT, 0, "root", "DIR", PROGRAM,
      "Let the program see only what is under DIR, as its root folder. PROGRAM is a path below it, too.", "@files"},
-    {S | P | A, OPT_ENV, 0, "env", "NAME[=VALUE]", PROGRAM,
+    {S | P | A | W, OPT_ENV, 0, "env", "NAME[=VALUE]", PROGRAM,
      "Put a variable into the program's environment, which is empty otherwise; without VALUE, with the value it has here. May be "
      "repeated.",
      NULL},
-    {S | P | A, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
-    {S | A, OPT_HOST_PATHS, 0, "host-paths", NULL, PROGRAM,
+    {S | P | A | W, OPT_NETWORK, 0, "network", NULL, PROGRAM, "Let the program use internet sockets.", NULL},
+    {S | A | W, OPT_HOST_PATHS, 0, "host-paths", NULL, PROGRAM,
      "Show the program where it lies and where it was started; else it sees fixed names.", NULL},
-    {S, OPT_GRANT, 0, "grant", "LIST", PROGRAM,
+    {S | W, OPT_GRANT, 0, "grant", "LIST", PROGRAM,
      "Let the program use counters of the machine that the kernel keeps to itself otherwise: names, separated by commas, of designs that "
      "the machine must have; tally stat --help lists them. They belong to what the program forks and executes, too. NAME is short for "
      "--set os.NAME=granted. May be repeated.",
      "@grants"},
-    {S | P | A, OPT_ARGV0, 0, "argv0", "NAME", PROGRAM,
+    {S | P | A | W, OPT_ARGV0, 0, "argv0", "NAME", PROGRAM,
      "What the program sees as its own name. Default: as typed, its folder replaced by a dot, so that counts do not depend on folders.",
      NULL},
     {P, OPT_PROGRAM_OUTPUT, 0, "program-output", "FILE", PROGRAM,
      "Put into FILE what the program writes to its output and error, of all its runs one after another.", "@files"},
 
-    {S | A, OPT_BARE, 0, "bare", NULL, PROGRAM,
+    {S | A | W, OPT_BARE, 0, "bare", NULL, PROGRAM,
      "PROGRAM is a bare-metal ELF file: entered in machine mode on every hart, hart number in a0, device tree in a1. The serial port is "
      "standard input and output; the exit status is what the program writes to the board's finisher or to tohost.",
      NULL},
@@ -437,8 +473,8 @@ const cli_option cli_option_rows[] = {
      "@files"},
     {S | B | A, OPT_DISK_WRITABLE, 0, "disk-writable", NULL, BOARD, "Let the guest change the file of --disk.", NULL},
 
-    {R | A, OPT_TIMEOUT, 0, "timeout", "TIME", LIMITS, "Stop after TIME on the host: 10, 10s, 500ms, 2m. Exit status 124.", NULL},
-    {R | A, OPT_MAX_INSNS, 0, "max-insns", "N", LIMITS, "Stop after exactly N instructions over all harts. Exit status 0.", NULL},
+    {R | A | W, OPT_TIMEOUT, 0, "timeout", "TIME", LIMITS, "Stop after TIME on the host: 10, 10s, 500ms, 2m. Exit status 124.", NULL},
+    {R | A | W, OPT_MAX_INSNS, 0, "max-insns", "N", LIMITS, "Stop after exactly N instructions over all harts. Exit status 0.", NULL},
     {P, OPT_BOUND, 0, "insns", "N", LIMITS, "End each run after N instructions of the program. Default: 200M.", NULL},
 
     {L, OPT_LIST_JSON, 'j', "json", NULL, HOW, "One JSON object a line, schema tally.list/1.", NULL},

@@ -177,6 +177,22 @@ static bool take_n_watched(cli_parser *p, const char *text) {
            cli_fail(p, "--events %s: write a number of events from 1 to %u", text, tl_compare_n_events());
 }
 
+// "K" or "K/N".
+static bool take_only(cli_parser *p, const char *text) {
+    cli_options *o = p->out;
+    char first[24];
+    const size_t n = strcspn(text, "/");
+    o->has_only = true;
+    o->only_step = UINT32_MAX;
+    bool is_fine = n > 0 && n < sizeof first;
+    if (is_fine) {
+        snprintf(first, sizeof first, "%.*s", (int)n, text);
+        is_fine =
+            cli_parse_count(first, &o->only_first) && (!text[n] || (cli_parse_count(text + n + 1, &o->only_step) && o->only_step > 0));
+    }
+    return is_fine || cli_fail(p, "--only %s: write the number of a cell, or K/N for cells K, K+N, K+2N...", text);
+}
+
 // A number is one of instructions; everything else names a place.
 static bool take_fast_forward(cli_parser *p, const char *text) {
     tl_run_options *run = &p->out->run;
@@ -490,6 +506,17 @@ static const value_row rows[] = {
     {.id = OPT_SOURCE_ROOT, .kind = VALUE_TEXT, .offset = AT(annotate.source_root), .shown = "--source", .said = NO_FOLDER},
     {.id = OPT_NO_SOURCE, .kind = VALUE_TRUE, .offset = AT(annotate.without_sources)},
     {.id = OPT_HOT, .kind = VALUE_OWN, .take = take_hot},
+    {.id = OPT_VARY, .kind = VALUE_LIST, .offset = AT(varies), .shown = "--vary", .said = "nothing varies; write KEY=VALUE,VALUE"},
+    {.id = OPT_CELLS, .kind = VALUE_TEXT, .offset = AT(cells), .shown = "--cells", .said = NO_FOLDER},
+    {.id = OPT_JOBS,
+     .kind = VALUE_U32,
+     .offset = AT(n_jobs),
+     .shown = "-j",
+     .least = 1,
+     .most = 4096,
+     .said = "write a number of cells at a time, from 1 to 4096"},
+    {.id = OPT_SLURM, .kind = VALUE_TRUE, .offset = AT(uses_slurm)},
+    {.id = OPT_ONLY, .kind = VALUE_OWN, .take = take_only},
     {.id = OPT_HELP, .kind = VALUE_TRUE, .offset = AT(wants_help)},
 };
 #undef AT

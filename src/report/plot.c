@@ -18,6 +18,7 @@ typedef struct axis {
     double ticks[MAX_TICKS]; // values
     uint32_t n_ticks;
     unsigned n_decimals;
+    const char *const *names; // of the ticks; NULL: numbers
 } axis;
 
 static const char style[] =
@@ -96,6 +97,14 @@ static void make_decades(double least, double most, axis *ret) {
         ret->ticks[ret->n_ticks++] = pow(10, power);
 }
 
+// Names with half a distance on both sides; if they are too many, every second or third has a tick.
+static void make_named(const char *const *names, uint32_t n, axis *ret) {
+    const uint32_t step = (n + MAX_TICKS - 1) / MAX_TICKS;
+    *ret = (axis){.from = -0.5, .to = n - 0.5, .names = names};
+    for (uint32_t i = 0; i < n; i += step)
+        ret->ticks[ret->n_ticks++] = i;
+}
+
 enum { WIDE = 4096 }; // an axis that spans a larger factor has ticks at powers of ten
 
 static void make_axes(const tl_plot_panel *panel, axis *ret_x, axis *ret_y) {
@@ -109,7 +118,9 @@ static void make_axes(const tl_plot_panel *panel, axis *ret_x, axis *ret_y) {
             most_y = fmax(most_y, fmax(point->y, point->high));
         }
     }
-    if (least_x >= 1 && most_x > WIDE * least_x)
+    if (panel->x_names)
+        make_named(panel->x_names, panel->n_x_names, ret_x);
+    else if (least_x >= 1 && most_x > WIDE * least_x)
         make_decades(least_x, most_x, ret_x);
     else if (least_x >= 1 && most_x >= 8 * least_x)
         make_log2(least_x, most_x, ret_x);
@@ -123,6 +134,10 @@ static void make_axes(const tl_plot_panel *panel, axis *ret_x, axis *ret_y) {
 
 static void put_tick(double x, double y, const char *anchor, const axis *on, double value, FILE *stream) {
     char text[TL_NUMBER_BYTES + 1];
+    if (on->names) {
+        put_text(x, y, "quiet", anchor, on->names[(uint32_t)value], stream);
+        return;
+    }
     bool is_mega = on->is_short && value >= 1e6, is_kilo = on->is_short && value >= 1e4 && !is_mega;
     tl_format_fixed(is_mega ? value / 1e6 : is_kilo ? value / 1e3 : value, value >= 1 && on->is_short ? 0 : on->n_decimals, text);
     if (is_mega || is_kilo)

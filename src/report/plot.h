@@ -28,6 +28,9 @@ typedef struct tl_plot_panel {
     const tl_plot_series *series;
     uint32_t n_series;
     bool has_log_y; // powers of ten, if all values are at least 0.01 and span a factor of 8
+    // Names of the values 0, 1, 2... of x, at equal distances. NULL: x is a number.
+    const char *const *x_names;
+    uint32_t n_x_names;
 } tl_plot_panel;
 
 // `description` is for those who hear the picture. Values must be finite and not negative, x at

@@ -8,6 +8,25 @@
 
 #include "base/testing.h"
 
+// The picture of a panel whose values have names. The caller frees it.
+static char *picture_of_names(const char *const *names, uint32_t n) {
+    tl_plot_point *points = calloc(n, sizeof *points);
+    assert_non_null(points);
+    for (uint32_t i = 0; i < n; i++)
+        points[i] = (tl_plot_point){i, 5, 5, 5};
+    const tl_plot_series series = {.name = "line", .points = points, .n_points = n};
+    const tl_plot_panel panel = {
+        .title = "T", .subtitle = "", .x_label = "X", .y_label = "Y", .series = &series, .n_series = 1, .x_names = names, .n_x_names = n};
+    char *svg = NULL;
+    size_t n_bytes = 0;
+    FILE *stream = open_memstream(&svg, &n_bytes);
+    assert_non_null(stream);
+    tl_plot_write(&panel, 1, "", stream);
+    fclose(stream);
+    free(points);
+    return svg;
+}
+
 // The picture of values from `least` to `most` on both axes. The caller frees it.
 static char *picture_of(double least, double most, bool has_log_y) {
     const tl_plot_point points[] = {{least, least, least, least}, {most, most, most, most}};
@@ -68,6 +87,27 @@ static void test_x_is_linear_then_in_powers_of_two_then_of_ten(void **state) {
     check("middle", rows, sizeof rows / sizeof rows[0]);
 }
 
+// The axis goes from 64 to 628: two names stand at a quarter and at three quarters of it.
+static void test_names_have_equal_distances(void **state) {
+    (void)state;
+    static const char *const two[] = {"fifo", "a<b"};
+    const char *many[40];
+    char *svg = picture_of_names(two, 2);
+    assert_non_null(strstr(svg, "<text x='205.0' y='348.0' class='quiet' text-anchor='middle'>fifo</text>"));
+    assert_non_null(strstr(svg, "<text x='487.0' y='348.0' class='quiet' text-anchor='middle'>a&lt;b</text>"));
+    assert_non_null(strstr(svg, "<circle cx='205.0'"));
+    assert_non_null(strstr(svg, "<circle cx='487.0'"));
+    free(svg);
+    for (int i = 0; i < 40; i++)
+        many[i] = "name";
+    svg = picture_of_names(many, 40); // every third has a tick
+    unsigned n = 0;
+    for (const char *at = strstr(svg, ">name<"); at; at = strstr(at + 1, ">name<"))
+        n++;
+    assert_int_equal(n, 14);
+    free(svg);
+}
+
 static void test_y_is_logarithmic_only_if_asked_and_if_values_permit(void **state) {
     (void)state;
     static const row rows[] = {
@@ -105,6 +145,7 @@ static void test_decades_fill_the_axis_evenly(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_decades_fill_the_axis_evenly),
     cmocka_unit_test(test_x_is_linear_then_in_powers_of_two_then_of_ten),
+    cmocka_unit_test(test_names_have_equal_distances),
     cmocka_unit_test(test_y_is_logarithmic_only_if_asked_and_if_values_permit),
 };
 TL_TEST_MAIN(tests)

@@ -35,6 +35,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 from claims import CROSS, Skip, built_guest, check_names, contains, equal, new_scratch, run_tests, test, tests  # noqa: E402
+from schemas import violations  # noqa: E402
 
 CLEAN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
 for kept in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LD_LIBRARY_PATH"):
@@ -469,12 +470,12 @@ def the_host_s_profile_follows_its_schema():
 @test
 def commands_in_the_documentation_parse():
     n_commands = 0
-    for page in ("README.md", "docs/stat.md", "docs/boot.md", "docs/userlands.md", "docs/machines.md", "docs/dhpc.md", "docs/compare.md",
+    for page in ("README.md", "docs/stat.md", "docs/boot.md", "docs/userlands.md", "docs/machines.md", "docs/dhpc.md", "docs/compare.md", "docs/sweep.md",
                  "guest/linux/README.md"):
         with open(os.path.join(ROOT, page), encoding="utf-8") as text:
             lines = [line.strip() for line in text.read().replace("\\\n", " ").split("\n") if line.startswith("    ")]
         for line in lines:
-            is_command = re.match(r"(\$ )?(build/)?tally (stat|boot|list|describe|diff|compare|suite) ", line) and "OPTION" not in line
+            is_command = re.match(r"(\$ )?(build/)?tally (stat|boot|list|describe|diff|compare|sweep|suite) ", line) and "OPTION" not in line
             words = shlex.split(line.lstrip("$ "), comments=True) if is_command else []
             if not words:
                 continue
@@ -789,53 +790,6 @@ def every_record_follows_the_schema():
                 raise AssertionError(f"{wrong}: {record}")
         equal((records[0]["type"], records[-1]["type"]), ("header", "end"))
         equal(records[-1]["identities"], "hold")
-
-
-def violations(root, schema, value):
-    """The part of JSON Schema that docs/schema uses; returns what is wrong, or None."""
-    if "$ref" in schema:
-        target = root
-        for step in schema["$ref"].lstrip("#/").split("/"):
-            target = target[step]
-        return violations(root, target, value)
-    if "oneOf" in schema:
-        found = [violations(root, part, value) for part in schema["oneOf"]]
-        return None if found.count(None) == 1 else f"{found.count(None)} of oneOf fit: {found}"
-    if "anyOf" in schema:
-        found = [violations(root, part, value) for part in schema["anyOf"]]
-        return None if None in found else f"none of anyOf fits: {found}"
-    if "const" in schema and value != schema["const"]:
-        return f"{value!r} is not {schema['const']!r}"
-    if "enum" in schema and value not in schema["enum"]:
-        return f"{value!r} is not in {schema['enum']}"
-    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None)}
-    wanted = schema.get("type")
-    if wanted:
-        wanted = [wanted] if isinstance(wanted, str) else wanted
-        if isinstance(value, bool) or not any(isinstance(value, kinds[kind]) for kind in wanted):
-            return f"{value!r} is no {wanted}"
-    if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
-        return f"{value!r} does not match {schema['pattern']}"
-    if isinstance(value, (int, float)):
-        if value < schema.get("minimum", value) or value > schema.get("maximum", value):
-            return f"{value} is out of range"
-    if isinstance(value, list):
-        for item in value:
-            wrong = violations(root, schema.get("items", {}), item)
-            if wrong:
-                return wrong
-    if isinstance(value, dict):
-        for name in schema.get("required", []):
-            if name not in value:
-                return f"{name} is missing"
-        for name, member in value.items():
-            part = schema.get("properties", {}).get(name, schema.get("additionalProperties", {}))
-            if part is False:
-                return f"{name} is not allowed"
-            wrong = violations(root, part, member)
-            if wrong:
-                return f"{name}: {wrong}"
-    return None
 
 
 @guest

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// The table of a sweep: keys that vary, then counts and metrics, a row for each cell. A failed cell
+// keeps its row and says why, so that a table is never shorter than its sweep.
+#include "report/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "report/csv.h"
+#include "report/report.h"
+
+static uint32_t n_in_state(const tl_sweep *sweep, tl_sweep_state state) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < sweep->n_cells; i++)
+        n += sweep->cells[i].state == state;
+    return n;
+}
+
+static const char *key_text(const tl_sweep *sweep, uint32_t cell, uint32_t key) {
+    return sweep->keys[key].values[tl_sweep_value_index(sweep, cell, key)];
+}
+
+static bool has_value(const tl_sweep_value *value) { return value && value->value.kind != TL_VALUE_MISSING; }
+
+static const char *shown(const tl_sweep_value *value, char text[TL_NUMBER_BYTES]) {
+    if (!has_value(value))
+        return "-";
+    if (value->value.kind == TL_VALUE_INTEGER)
+        return tl_format_grouped(value->value.integer, text);
+    return tl_format_metric(value->value.real, text);
+}
+
+// The remark behind a row, or "".
+static const char *remark(const tl_sweep_row *row, char *text, size_t size) {
+    text[0] = '\0';
+    if (row->state == TL_SWEEP_FAILED)
+        snprintf(text, size, "failed: %s", row->reason);
+    else if (row->state == TL_SWEEP_OPEN)
+        snprintf(text, size, "not run");
+    else if (row->status != 0)
+        snprintf(text, size, "exit status %d", row->status);
+    return text;
+}
+
+enum { REMARK_BYTES = 640 };
+
+static int wider(int width, const char *text) {
+    const int n = (int)strlen(text);
+    return n > width ? n : width;
+}
+
+typedef struct widths {
+    int keys[TL_SWEEP_MAX_KEYS];
+    int *columns;
+} widths;
+
+static void measure(const tl_sweep *sweep, const tl_sweep_columns *columns, widths *ret) {
+    char number[TL_NUMBER_BYTES];
+    for (uint32_t k = 0; k < sweep->n_keys; k++) {
+        ret->keys[k] = wider(0, sweep->keys[k].name);
+        for (uint32_t v = 0; v < sweep->keys[k].n_values; v++)
+            ret->keys[k] = wider(ret->keys[k], sweep->keys[k].values[v]);
+    }
+    for (uint32_t c = 0; c < columns->n; c++) {
+        ret->columns[c] = wider(0, columns->items[c]->name);
+        for (uint32_t i = 0; i < sweep->n_cells; i++)
+            ret->columns[c] = wider(ret->columns[c], shown(tl_sweep_find(&sweep->cells[i], columns->items[c]), number));
+    }
+}
+
+static tl_status put_text(const tl_sweep *sweep, const tl_sweep_columns *columns, FILE *stream, tl_error *err) {
+    char number[TL_NUMBER_BYTES], words[REMARK_BYTES];
+    widths w = {.columns = calloc(columns->n + 1, sizeof *w.columns)};
+    if (!w.columns)
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    measure(sweep, columns, &w);
+    const uint32_t n_failed = n_in_state(sweep, TL_SWEEP_FAILED);
+    fprintf(stream, "# %s%s%s: %u cell%s", sweep->program, sweep->machine ? " on " : "", sweep->machine ? sweep->machine : "",
+            sweep->n_cells, sweep->n_cells == 1 ? "" : "s");
+    if (n_failed > 0)
+        fprintf(stream, ", %u failed", n_failed);
+    fputs("\n#\n#", stream);
+    for (uint32_t k = 0; k < sweep->n_keys; k++)
+        fprintf(stream, "%s%*s", k ? "  " : " ", w.keys[k], sweep->keys[k].name);
+    for (uint32_t c = 0; c < columns->n; c++)
+        fprintf(stream, "  %*s", w.columns[c], columns->items[c]->name);
+    fputc('\n', stream);
+    for (uint32_t i = 0; i < sweep->n_cells; i++) {
+        const tl_sweep_row *row = &sweep->cells[i];
+        for (uint32_t k = 0; k < sweep->n_keys; k++)
+            fprintf(stream, "  %*s", w.keys[k], key_text(sweep, i, k));
+        for (uint32_t c = 0; c < columns->n; c++)
+            fprintf(stream, "  %*s", w.columns[c], shown(tl_sweep_find(row, columns->items[c]), number));
+        fprintf(stream, "%s%s\n", *remark(row, words, sizeof words) ? "  " : "", words);
+    }
+    free(w.columns);
+    return TL_OK;
+}
+
+static void put_markdown(const tl_sweep *sweep, const tl_sweep_columns *columns, FILE *stream) {
+    char number[TL_NUMBER_BYTES], words[REMARK_BYTES];
+    fputc('|', stream);
+    for (uint32_t k = 0; k < sweep->n_keys; k++)
+        fprintf(stream, " %s |", sweep->keys[k].name);
+    for (uint32_t c = 0; c < columns->n; c++)
+        fprintf(stream, " %s |", columns->items[c]->name);
+    fputs(" remark |\n|", stream);
+    for (uint32_t c = 0; c < sweep->n_keys + columns->n; c++)
+        fputs("---:|", stream);
+    fputs("---|\n", stream);
+    for (uint32_t i = 0; i < sweep->n_cells; i++) {
+        fputc('|', stream);
+        for (uint32_t k = 0; k < sweep->n_keys; k++)
+            fprintf(stream, " %s |", key_text(sweep, i, k));
+        for (uint32_t c = 0; c < columns->n; c++)
+            fprintf(stream, " %s |", shown(tl_sweep_find(&sweep->cells[i], columns->items[c]), number));
+        fprintf(stream, " %s |\n", remark(&sweep->cells[i], words, sizeof words));
+    }
+}
+
+static void put_csv(const tl_sweep *sweep, const tl_sweep_columns *columns, FILE *stream) {
+    char number[32], words[REMARK_BYTES];
+    fputs("cell", stream);
+    for (uint32_t k = 0; k < sweep->n_keys; k++)
+        fprintf(stream, ",%s", sweep->keys[k].name);
+    for (uint32_t c = 0; c < columns->n; c++) {
+        fputc(',', stream);
+        tl_csv_put_cell(stream, columns->items[c]->name);
+    }
+    fputs(",remark\n", stream);
+    for (uint32_t i = 0; i < sweep->n_cells; i++) {
+        fprintf(stream, "%u", i);
+        for (uint32_t k = 0; k < sweep->n_keys; k++) {
+            fputc(',', stream);
+            tl_csv_put_cell(stream, key_text(sweep, i, k));
+        }
+        for (uint32_t c = 0; c < columns->n; c++) {
+            const tl_sweep_value *value = tl_sweep_find(&sweep->cells[i], columns->items[c]);
+            number[0] = '\0';
+            if (has_value(value) && value->value.kind == TL_VALUE_INTEGER)
+                snprintf(number, sizeof number, "%llu", (unsigned long long)value->value.integer);
+            else if (has_value(value))
+                tl_format_double(value->value.real, number);
+            fprintf(stream, ",%s", number);
+        }
+        fputc(',', stream);
+        tl_csv_put_cell(stream, remark(&sweep->cells[i], words, sizeof words));
+        fputc('\n', stream);
+    }
+}
+
+static const char *state_name(tl_sweep_state state) {
+    return state == TL_SWEEP_DONE ? "done" : state == TL_SWEEP_FAILED ? "failed" : "open";
+}
+
+static void put_json_cell(tl_json *json, const tl_sweep *sweep, uint32_t index) {
+    const tl_sweep_row *row = &sweep->cells[index];
+    tl_json_begin_object(json, NULL);
+    tl_json_string(json, "type", "cell");
+    tl_json_u64(json, "cell", index);
+    tl_json_begin_object(json, "keys");
+    for (uint32_t k = 0; k < sweep->n_keys; k++)
+        tl_json_string(json, sweep->keys[k].name, key_text(sweep, index, k));
+    tl_json_end_object(json);
+    tl_json_string(json, "state", state_name(row->state));
+    tl_json_string(json, "reason", row->reason);
+    if (row->state == TL_SWEEP_DONE)
+        tl_json_i64(json, "status", row->status);
+    else
+        tl_json_null(json, "status");
+    for (int is_metric = 0; is_metric < 2; is_metric++) {
+        tl_json_begin_object(json, is_metric ? "metrics" : "events");
+        for (uint32_t i = 0; i < row->n_values; i++) {
+            const tl_sweep_value *value = &row->values[i];
+            if (value->is_metric != (is_metric != 0))
+                continue;
+            if (value->value.kind == TL_VALUE_INTEGER)
+                tl_json_u64(json, value->name, value->value.integer);
+            else if (value->value.kind == TL_VALUE_REAL)
+                tl_json_double(json, value->name, value->value.real);
+            else
+                tl_json_null(json, value->name);
+        }
+        tl_json_end_object(json);
+    }
+    tl_json_end_object(json);
+}
+
+static tl_status put_json(const tl_sweep *sweep, FILE *stream, tl_error *err) {
+    tl_json json;
+    tl_json_init_file(&json, stream, TL_JSON_LINES);
+    tl_json_begin_object(&json, NULL);
+    tl_json_string(&json, "type", "header");
+    tl_json_string(&json, "schema", "tally.sweep/1");
+    tl_json_string(&json, "version", sweep->version);
+    tl_json_string(&json, "program", sweep->program);
+    tl_json_string(&json, "digest", sweep->digest);
+    tl_json_string(&json, "machine", sweep->machine);
+    tl_json_begin_array(&json, "keys");
+    for (uint32_t k = 0; k < sweep->n_keys; k++) {
+        tl_json_begin_object(&json, NULL);
+        tl_json_string(&json, "key", sweep->keys[k].name);
+        tl_json_begin_array(&json, "values");
+        for (uint32_t v = 0; v < sweep->keys[k].n_values; v++)
+            tl_json_string(&json, NULL, sweep->keys[k].values[v]);
+        tl_json_end_array(&json);
+        tl_json_end_object(&json);
+    }
+    tl_json_end_array(&json);
+    tl_json_end_object(&json);
+    for (uint32_t i = 0; i < sweep->n_cells; i++)
+        put_json_cell(&json, sweep, i);
+    tl_json_begin_object(&json, NULL);
+    tl_json_string(&json, "type", "end");
+    tl_json_u64(&json, "cells", sweep->n_cells);
+    tl_json_u64(&json, "done", n_in_state(sweep, TL_SWEEP_DONE));
+    tl_json_u64(&json, "failed", n_in_state(sweep, TL_SWEEP_FAILED));
+    tl_json_end_object(&json);
+    return tl_json_flush(&json, err);
+}
+
+tl_status tl_report_sweep(const tl_sweep *sweep, tl_sweep_format format, FILE *stream, tl_error *err) {
+    tl_sweep_columns columns;
+    tl_status status = tl_sweep_columns_new(sweep, &columns, err);
+    if (status != TL_OK)
+        return status;
+    switch (format) {
+    case TL_SWEEP_TEXT: status = put_text(sweep, &columns, stream, err); break;
+    case TL_SWEEP_JSON: status = put_json(sweep, stream, err); break;
+    case TL_SWEEP_CSV: put_csv(sweep, &columns, stream); break;
+    case TL_SWEEP_MARKDOWN: put_markdown(sweep, &columns, stream); break;
+    }
+    tl_sweep_columns_done(&columns);
+    if (status == TL_OK && (fflush(stream) != 0 || ferror(stream)))
+        status = tl_fail(err, TL_EIO, "the table of the sweep could not be written in full");
+    return status;
+}
