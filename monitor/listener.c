@@ -136,3 +136,8 @@ void xcm_owner_died(xcm *m) {
     else if (m->state == XCM_IDLE)
         xcm_reset_round(m);
 }
+
+void xcm_set_owner(xcm *m, uint64_t owner) {
+    m->owner = owner;
+    m->has_owner = true;
+}

@@ -158,6 +158,8 @@ bool xcm_is_busy(const xcm *m); // a packet waits for its reply
 void xcm_tick(xcm *m);
 // The owner has gone: the target runs, and nothing of the monitor is left on it.
 void xcm_owner_died(xcm *m);
+// Others are refused from now on, also before the first request of this owner.
+void xcm_set_owner(xcm *m, uint64_t owner);
 // From a timer: resumes the target if the stop budget is over. The thread stands outside of ticks.
 void xcm_expire(xcm *m);
 

@@ -12,10 +12,10 @@
 #define WINDOW UINT64_C(0x7000000)
 #define PATTERN UINT64_C(0x80300000)
 #define LOG UINT64_C(0x80400000)
-enum { N_SPACES = 3, N_TURNS = 4, N_PATTERN = 4096, PAGE_BYTES = 4096, HEADER_WORDS = 3, POLL_CYCLES = 250000 };
+enum { N_SPACES = 3, N_TURNS = 4, N_PATTERN = 4096, PAGE_BYTES = 4096, HEADER_WORDS = 4, POLL_CYCLES = 250000 };
 enum { TICK_CYCLES = 100 }; /* of the timer, on a chip of 1 GHz */
 
-/* The log: words n of entries, n of values, n of commits seen; then for each entry id, gen, t_commit, turn, values. */
+/* The log: words n of entries, n of values, n of commits seen, refused loads; then for each entry id, gen, t_commit, turn, values. */
 static u64 *const log_words = (u64 *)LOG;
 static u64 values[SMPM_MAX_METRICS];
 static struct smpm_stamp stamp;
@@ -106,6 +106,20 @@ static void check_asids(void) {
     csr_write(satp, 0);
 }
 
+/* Loads of the own block and of the VM's at each level, M, S, U: bit 2 * level + region is set if the
+ * load was refused. */
+static void note_refused(void) {
+    static const u64 levels[] = {MODE_M, MODE_S, MODE_U};
+    for (u64 i = 0; i < 3; i++)
+        for (u64 region = 0; region < 2; region++) {
+            const outcome *o = run(levels[i], load_there, region ? (u64)cap.vm_block : (u64)cap.block, 0);
+            if (o->trapped) {
+                CHECK(o->cause, CAUSE_LOAD_ACCESS);
+                log_words[3] |= 1 << (2 * i + region);
+            }
+        }
+}
+
 static u64 work(u64 n) {
     u64 sum = vm;
     for (u64 i = 0; i < n; i++) {
@@ -119,7 +133,7 @@ static u64 work(u64 n) {
 int main(void) {
     bool has_window = open_window();
     u64 result = 0;
-    log_words[0] = log_words[1] = log_words[2] = 0;
+    log_words[0] = log_words[1] = log_words[2] = log_words[3] = 0;
     if (has_window)
         CHECK(run(MODE_M, store_window, 0, 0)->cause, CAUSE_STORE_ACCESS);
     for (u64 i = 0; i < N_PATTERN; i++)
@@ -133,8 +147,10 @@ int main(void) {
             result += work(1000 * (space + 1) + 100 * turn + 10 * vm);
         }
     csr_write(satp, 0);
-    if (has_window)
+    if (has_window) {
         watch_commits();
+        note_refused();
+    }
     check_asids();
     for (u64 i = 0; i < N_PATTERN; i++) {
         check_context = i;

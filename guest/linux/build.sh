@@ -92,6 +92,12 @@ report() { # NAME START FOLDER
     echo "built $1 in $(($(date +%s) - $2)) s: $3"
 }
 
+keep_headers() { # FOLDER: what a module needs of the build, in FOLDER/.build
+    grep -q '^CONFIG_MODULES=y' "$work/.config" || return 0
+    find "$work" \( -name '*.o' -o -name '*.a' -o -name '*.cmd' -o -name 'vmlinux*' -o -name Image \) -not -path "$work/scripts/*" -type f -delete
+    cp -a "$work" "$1/.build"
+}
+
 build_kernel() { # FOLDER
     work=$1.new
     started=$(date +%s)
@@ -104,11 +110,13 @@ build_kernel() { # FOLDER
     grep '^CONFIG_' "$work.config" | sed 's/^\(.*\)=n$/# \1 is not set/' | while IFS= read -r line; do
         grep -qxF "$line" "$work/.config" || fail "kernel.config or kernel.$arch.config: $line: the kernel did not take it; a line it depends on is missing"
     done
-    kmake Image
+    kmake Image modules_prepare
+    grep -q '^CONFIG_MODULES=y' "$work/.config" && kmake modules # Module.symvers, which modules built elsewhere link against
     rm -rf "$1"
     mkdir "$1"
     cp "$work/arch/$arch/boot/Image" "$work/System.map" "$1/"
     cp "$work/.config" "$1/kernel.config"
+    keep_headers "$1"
     rm -rf "$work" "$work.config"
     report kernel "$started" "$1"
 }

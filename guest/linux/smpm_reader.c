@@ -2,19 +2,22 @@
 // A process reads its own counts in the read window of its board, through Linux's stock UIO driver.
 // The kernel's command line names the window: uio_pdrv_genirq.of_id=tally,smpm-blocks.
 //
-//   smpm_reader [LOOPS]     prints "smpm NAME VALUE" for each count that is not 0, after work of
-//                           LOOPS times 4 instructions. Status 1: a check failed, and what
+//   smpm_reader [LOOPS [vm]]     prints "smpm NAME VALUE" for each count that is not 0, after work of
+//                                LOOPS times 4 instructions. vm: contexts may read the VM's block;
+//                                else a load from it must fail. Status 1: a check failed, and what
 //
 // The process sleeps before each read, and a commit meanwhile brings its block up to date. Between
 // two reads the block has grown by the work, and by little more.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -78,7 +81,19 @@ static int read_values(struct smpm *s, uint64_t *values, struct smpm_stamp *stam
     return smpm_read(s, SMPM_SELF, values, stamp);
 }
 
+// A child that loads from the region of the VM's block is killed, because contexts may not.
+static bool is_vm_refused(const volatile uint64_t *vm_block) {
+    int status = 0;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        (void)vm_block[0];
+        _exit(0);
+    }
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && (WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS);
+}
+
 int main(int argc, char **argv) {
+    const bool reads_vm = argc > 2 && strcmp(argv[2], "vm") == 0; // the owner permits it
     const uint64_t n_loops = argc > 1 ? strtoull(argv[1], NULL, 0) : 1000000;
     static struct smpm s;
     static struct smpm_stamp first, second;
@@ -88,11 +103,12 @@ int main(int argc, char **argv) {
         return fail("/dev/uio0: no window; boot with uio_pdrv_genirq.of_id=tally,smpm-blocks on a chip with a monitor");
     uint32_t n_words;
     cap.block = map_region(fd, 0, PROT_READ, &cap.block_words);
-    cap.vm_block = map_region(fd, 1, PROT_READ, &cap.vm_block_words);
+    const volatile uint64_t *vm_block = map_region(fd, 1, PROT_READ, &cap.vm_block_words);
+    cap.vm_block = reads_vm ? vm_block : NULL;
     cap.list = map_region(fd, 2, PROT_READ, &cap.list_words);
     cap.request = map_region(fd, 3, PROT_READ | PROT_WRITE, &n_words);
     const volatile uint64_t *audit = map_region(fd, 4, PROT_READ, &n_words);
-    if (!cap.block || !cap.vm_block || !cap.list || !cap.request || !audit)
+    if (!cap.block || !vm_block || !cap.list || !cap.request || !audit)
         return fail(strerror(errno));
     if (mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 5 * sysconf(_SC_PAGESIZE)) != MAP_FAILED)
         return fail("there is a sixth region");
@@ -120,6 +136,9 @@ int main(int argc, char **argv) {
         return fail("no commit between the reads");
     if (smpm_snapshot(&s) != 0 || smpm_snapshot(&s) != SMPM_TOO_SOON || audit[0] != 1)
         return fail("a second request at once is not refused, or leaves no entry");
+    // Last, because the child runs in an address space of its own.
+    if (!reads_vm && (!is_vm_refused(vm_block) || audit[0] != 2))
+        return fail("the VM's block is not refused, or leaves no entry");
     // The library reads a few hundred words by a few instructions each.
     return grown >= wanted && grown < wanted + 50000 ? 0 : fail("the block did not grow by the work");
 }

@@ -171,6 +171,8 @@ typedef struct tl_chip_monitor_type {
     // Offsets of a client's own registers, and of the page with the audit entries of its system.
     uint64_t (*requests_at)(const tl_chip_monitor *monitor);
     uint64_t (*audit_at)(const tl_chip_monitor *monitor);
+    // Offset of a block; context TL_MONITOR_NONE: that of the VM.
+    uint64_t (*block_at)(const tl_chip_monitor *monitor, uint32_t vm, uint32_t context);
     // Does what happens before `cycle`, which is at most `next`. Reads no total of that cycle. All
     // growth of shared units before it has been told.
     void (*present)(tl_chip_monitor *monitor, uint64_t cycle);

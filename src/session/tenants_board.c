@@ -32,6 +32,7 @@ typedef struct tl_board_vm {
     struct {
         uint32_t region;
         uint64_t offset, cycle, word;
+        tl_priv priv; // of the hart; 0: a program
         bool is_store, is_known, is_refused;
     } access;              // the latest that had to wait
     char line[LINE_BYTES]; // of a console that is shared, begun and not yet printed
@@ -114,32 +115,50 @@ static tl_window_answer write_word(void *ctx, uint32_t region, uint64_t offset, 
     return how;
 }
 
-// The registers are those of the context that runs. Entries of the audit log are for the VM's
-// system, which decides who maps them.
-static void answer_service(tl_tenants_vm *v) {
-    const tl_tenants *t = v->tenants;
-    board_vm *b = v->board;
-    const bool is_audit = b->access.region == AUDIT;
-    const tl_monitor_client client = {.role = is_audit ? TL_MONITOR_SYSTEM : TL_MONITOR_CONTEXT,
-                                      .partition = v->plan->partition,
-                                      .vm = (uint32_t)(v - t->vms) + 1,
-                                      .context = is_audit ? TL_MONITOR_NONE : b->context};
-    const uint64_t at = (is_audit ? t->monitor_type->audit_at(t->monitor) : t->monitor_type->requests_at(t->monitor)) + b->access.offset;
-    b->access.is_refused = b->access.is_store ? !t->monitor_type->store(t->monitor, &client, at, sizeof(uint64_t), b->access.word)
-                                              : !t->monitor_type->load(t->monitor, &client, at, sizeof(uint64_t), &b->access.word);
+// The client by what the hardware knows: the context that runs, if a program makes the access, else
+// the VM's system. Registers are those of the context that runs, and entries of the audit log are
+// for the system, because the kernel decides who maps them.
+static tl_monitor_client client_of(const tl_tenants_vm *v) {
+    const board_vm *b = v->board;
+    const bool is_program = b->access.region == REQUESTS || (b->access.region != AUDIT && b->access.priv == 0);
+    return (tl_monitor_client){.role = is_program ? TL_MONITOR_CONTEXT : TL_MONITOR_SYSTEM,
+                               .partition = v->plan->partition,
+                               .vm = (uint32_t)(v - v->tenants->vms) + 1,
+                               .context = is_program ? b->context : TL_MONITOR_NONE};
 }
 
+// Offset of a region in the monitor's window of clients.
+static uint64_t place_of(const tl_tenants_vm *v) {
+    const tl_chip_monitor_type *type = v->tenants->monitor_type;
+    const tl_chip_monitor *monitor = v->tenants->monitor;
+    const uint32_t number = (uint32_t)(v - v->tenants->vms) + 1;
+    switch (v->board->access.region) {
+    case OWN: return type->block_at(monitor, number, v->board->context);
+    case VM: return type->block_at(monitor, number, TL_MONITOR_NONE);
+    case AUDIT: return type->audit_at(monitor);
+    default: return type->requests_at(monitor);
+    }
+}
+
+// Words behind a block and behind the list are 0. The list is everybody's.
 static void answer(tl_tenants_vm *v) {
     board_vm *b = v->board;
-    uint32_t n_words;
+    const tl_tenants *t = v->tenants;
+    const tl_monitor_client client = client_of(v);
+    uint32_t n_words = 0;
+    const uint64_t *words = b->access.region <= LIST ? words_of(v, b->access.region, &n_words) : NULL;
+    const bool is_behind = words && b->access.offset / 8 >= n_words;
+    const uint64_t at = place_of(v) + (is_behind ? 0 : b->access.offset); // the block's first word has the same rights
     b->access.is_known = true;
     b->access.is_refused = false;
-    if (b->access.region == REQUESTS || b->access.region == AUDIT) {
-        answer_service(v);
-        return;
-    }
-    const uint64_t *words = words_of(v, b->access.region, &n_words);
-    b->access.word = b->access.offset / 8 < n_words ? words[b->access.offset / 8] : 0;
+    if (b->access.region == LIST)
+        b->access.word = is_behind ? 0 : words[b->access.offset / 8];
+    else if (b->access.is_store)
+        b->access.is_refused = !t->monitor_type->store(t->monitor, &client, at, sizeof(uint64_t), b->access.word);
+    else
+        b->access.is_refused = !t->monitor_type->load(t->monitor, &client, at, sizeof(uint64_t), &b->access.word);
+    if (is_behind)
+        b->access.word = 0;
 }
 
 static bool has_window(const tl_tenants *t) {
@@ -253,6 +272,7 @@ static tl_status run(tl_tenants_vm *v, uint64_t until_cycle, tl_os_report *ret_r
         case TL_SYSTEM_READ:
             ret_report->stop = TL_OS_READ;
             ret_report->break_hart = report.break_hart;
+            b->access.priv = v->tenants->parts[v->plan->partition].machine->harts[report.break_hart]->priv;
             ret_report->cycle = b->access.cycle;
             return TL_OK;
         case TL_SYSTEM_EXITED:

@@ -662,6 +662,7 @@ tl_smpm_service *tl_smpm_chip_service(tl_chip_monitor *m) { return m->service; }
 
 static uint64_t window_bytes(const tl_chip_monitor *m) { return tl_smpm_service_bytes(m->service); }
 static uint64_t requests_at(const tl_chip_monitor *m) { return (void)m, 0; }
+static uint64_t block_at(const tl_chip_monitor *m, uint32_t vm, uint32_t context) { return tl_smpm_service_block(m->service, vm, context); }
 static uint64_t audit_at(const tl_chip_monitor *m) { return tl_smpm_service_page(m->service, TL_SMPM_PAGE_AUDIT); }
 static void present(tl_chip_monitor *m, uint64_t cycle) { run_model(m, cycle); }
 static bool load(tl_chip_monitor *m, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t *ret_value) {
@@ -715,6 +716,7 @@ const tl_chip_monitor_type tl_smpm_chip_monitor = {
     .window_bytes = window_bytes,
     .requests_at = requests_at,
     .audit_at = audit_at,
+    .block_at = block_at,
     .present = present,
     .load = load,
     .store = store,

@@ -223,6 +223,12 @@ tl_status tl_smpm_service_new(const tl_smpm_service_plan *plan, tl_arena *arena,
 uint64_t tl_smpm_service_page(const tl_smpm_service *s, tl_smpm_page page) {
     return TL_SMPM_BLOCKS_AT + (uint64_t)s->n_blocks * TL_SMPM_STRIDE_BYTES + (uint64_t)page * TL_SMPM_PAGE_BYTES;
 }
+uint64_t tl_smpm_service_block(const tl_smpm_service *s, uint32_t vm, uint32_t context) {
+    const uint32_t number =
+        context == TL_MONITOR_NONE ? number_of(s, TL_SMPM_VM, vm, TL_SMPM_NO_CTX) : number_of(s, TL_SMPM_CTX, vm, context);
+    return TL_SMPM_BLOCKS_AT + (uint64_t)number * TL_SMPM_STRIDE_BYTES;
+}
+
 uint64_t tl_smpm_service_bytes(const tl_smpm_service *s) { return tl_smpm_service_page(s, TL_SMPM_N_PAGES); }
 tl_smpm_mcu *tl_smpm_service_mcu(tl_smpm_service *s) { return &s->mcu; }
 tl_smpm_mailbox *tl_smpm_service_mailbox(tl_smpm_service *s) { return &s->mailbox; }

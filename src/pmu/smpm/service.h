@@ -69,6 +69,8 @@ TL_MUST_CHECK tl_status tl_smpm_service_new(const tl_smpm_service_plan *plan, tl
 uint64_t tl_smpm_service_bytes(const tl_smpm_service *service);
 // Offset of a page in the window.
 uint64_t tl_smpm_service_page(const tl_smpm_service *service, tl_smpm_page page);
+// Offset of a block; context TL_MONITOR_NONE: that of the VM.
+uint64_t tl_smpm_service_block(const tl_smpm_service *service, uint32_t vm, uint32_t context);
 bool tl_smpm_service_load(tl_smpm_service *service, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes,
                           uint64_t *ret_value);
 bool tl_smpm_service_store(tl_smpm_service *service, const tl_monitor_client *client, uint64_t offset, uint32_t size_bytes, uint64_t value);

@@ -236,6 +236,13 @@ static void command(side *sides, uint64_t *random, bool is_filter) {
     }
 }
 
+// Every collection unit drains, and drains again while the channels commit the first records.
+static void trigger_all(side *sides) {
+    for (uint32_t i = 0; i < N_SIDES; i++)
+        for (uint32_t ccu = 0; ccu < sides[i].r.layout.n_ccus; ccu++)
+            tl_smpm_trigger(sides[i].r.model, ccu);
+}
+
 // A cycle in the drain that the next pulse of some source begins; 0: no pulse comes soon.
 static uint64_t next_drain(const tl_smpm *m, uint64_t *random) {
     uint64_t at = m->core->tbs[below(random, m->n_sources)].ext_at;
@@ -278,7 +285,10 @@ static bool check_seed(uint64_t seed, uint64_t n_cycles, bool in_phase, lazy_cou
                     (void)!tl_smpm_start(sides[i].r.model, p == sides[i].r.layout.n_partitions ? TL_SMPM_SHARED : p, 1 + p, 0, NULL);
         if (now > 400)
             command(sides, &random, is_in_drain && below(&random, 2));
-        uint64_t until = now < 400 ? now + 1 : now + 1 + below(&random, below(&random, 6) ? 1500 : 9000);
+        const bool triggers_all = in_phase && now > 400 && below(&random, 2);
+        if (triggers_all)
+            trigger_all(sides);
+        uint64_t until = now < 400 ? now + 1 : triggers_all ? now + 1 + below(&random, 400) : now + 1 + below(&random, below(&random, 6) ? 1500 : 9000);
         uint64_t drain = now > 400 && below(&random, 4) == 0 ? next_drain(sides[0].r.model, &random) : 0;
         is_in_drain = drain != 0;
         until = drain ? drain : until;
@@ -309,7 +319,7 @@ static void test_fast_equals_reference(void **state) {
 static void test_sources_in_phase_take_turns(void **state) {
     (void)state;
     const char *seeds = getenv("TL_SMPM_SEEDS");
-    const uint64_t n = seeds ? strtoull(seeds, NULL, 10) / 4 : 8;
+    const uint64_t n = seeds ? strtoull(seeds, NULL, 10) / 4 : 10;
     lazy_counts lazy = {0};
     for (uint64_t seed = 1; lazy.n < n; seed++)
         (void)check_seed(seed, 40000, true, &lazy);
