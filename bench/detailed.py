@@ -3,6 +3,7 @@
 """Measures how fast detailed cores run, what a second hardware thread costs, and how far sampled runs are from full ones.
 
   bench/detailed.py [--quick] [--record] [--repeat N] [NAME...]
+  bench/detailed.py --instructions [--quick] [NAME...]
   bench/detailed.py --trends [NAME...]
   bench/detailed.py --check [--machine NAME] [NAME...]
 
@@ -14,6 +15,8 @@ long      A sampled run of 10^10 instructions.
 memory    Peak memory of a program, and of the first quarter of that run.
 check     Instead of all of these: whole programs on detailed cores must write what they write on rocket, and retire as many instructions.
           speedtest1 of sqlite reads the clock and prints times, so that neither its times nor its instructions are compared.
+instructions  Instead of all of these: host instructions for each retired one, and the ratio of work of two threads by host instructions.
+          Cachegrind counts them, so no other load of the host moves them. Runs of two lengths are subtracted, so start-up is not in them.
 trends    Instead of all of these: instructions per cycle on ooo when one structure changes, sampled.
 
 Programs come from bench/workloads/build.sh and run with their quick arguments up to a number of instructions. Times are processor time;
@@ -24,6 +27,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -40,6 +44,8 @@ SAMPLE = {False: "1000/17k", True: "3000/5003"}  # a prime stretch does not fall
 LONG = ("lua", ["{here}/work.lua", "200"], "10G", "1000/2M")
 LONG_INSNS = 10**10
 BAR, GOAL, THREADS_BAR, SAMPLING_BAR, LONG_BAR_S, FLAT_BAR = 2e6, 5e6, 1.5, 0.03, 120, 0.02
+VALGRIND = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--smc-check=all", "--cachegrind-out-file=/dev/null"]
+HOST_INSNS = {False: (4_000_000, 12_000_000), True: (500_000, 1_500_000)}  # lengths of the runs under cachegrind, by --quick
 TRENDS = ("--max-insns", "30M", "--sample", "2000/100k")
 SETTINGS = [[], ["core.rob=48"], ["core.rob=96"], ["core.rob=256"], ["l1d.size=8KiB"], ["l1d.size=16KiB"], ["l1d.size=64KiB"], ["bp.kind=bht"],
             ["bp.kind=gshare", "bp.history_bits=16"]]
@@ -56,15 +62,16 @@ class Bench:
     def program(self, name):
         return [self.guest(self.rows[name]["program"]), *self.rows[name]["quick"]]
 
-    def once(self, words, program, output=subprocess.DEVNULL):
-        """One run of tally: what it counted, processor seconds, and peak memory."""
+    def once(self, words, program, output=subprocess.DEVNULL, prefix=()):
+        """One run of tally: what it counted, processor seconds, and peak memory; under cachegrind, host instructions."""
         counts = os.path.join(self.scratch, "counts.json")
-        command = [self.options.tally, "stat", "-j", "-o", counts, "-e", "cycles,instructions", *words, "--", *program]
+        command = [*prefix, self.options.tally, "stat", "-j", "-o", counts, "-e", "cycles,instructions", *words, "--", *program]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE) as child:
             said = child.stderr.read().decode(errors="replace").strip().splitlines()
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode != 0:
+            said = [line for line in said if not line.startswith("==")]  # cachegrind's own words
             raise run.Failure(f"{' '.join(command)}: status {child.returncode}: {said[-1] if said else ''}")
         with open(counts, encoding="utf-8") as lines:
             records = [json.loads(line) for line in lines if line.strip()]
@@ -72,7 +79,28 @@ class Bench:
         found["sampling"] = next((record for record in records if record["type"] == "sampling"), None)
         found["seconds"] = usage.ru_utime + usage.ru_stime
         found["peak_bytes"] = usage.ru_maxrss * 1024
+        refs = next((re.search(r"I\s+refs:\s+([0-9,]+)", line) for line in said if "refs:" in line), None)
+        found["host_insns"] = int(refs[1].replace(",", "")) if refs else None
         return found
+
+    def host(self, machine, program):
+        """Cycles, instructions and host instructions between two lengths of a run."""
+        runs = [self.once(["-m", machine, "--max-insns", str(n)], program, prefix=VALGRIND) for n in HOST_INSNS[self.options.quick]]
+        return {key: runs[1][key] - runs[0][key] for key in ("cycles", "instructions", "host_insns")}
+
+    def instructions(self):
+        rows = [["program"] + [f"host instructions for one, {machine}" for machine in MACHINES] + ["two threads, work per host instruction, ratio"]]
+        for name in self.options.names:
+            runs = [self.host(machine, self.program(name)) for machine in MACHINES]
+            row = [name] + [f"{found['host_insns'] / found['instructions']:.0f}" for found in runs]
+            if name in TWICE:
+                one, two = (self.host("netburst", [self.guest("copies"), str(n), *self.program(name)]) for n in (1, 2))
+                row.append(f"{two['cycles'] / two['host_insns'] / (one['cycles'] / one['host_insns']):.2f}")
+            else:
+                row.append("")
+            rows.append(row)
+            print("  " + " ".join(row), file=sys.stderr, flush=True)
+        return rows
 
     def best(self, words, program):
         return min((self.once(words, program) for _ in range(self.options.repeat)), key=lambda found: found["seconds"])
@@ -220,6 +248,7 @@ def arguments():
     parser.add_argument("--record", action="store_true", help="write the tables to docs/bench.md")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each")
     parser.add_argument("--trends", action="store_true", help="the table of docs/detailed-core.md, section 9")
+    parser.add_argument("--instructions", action="store_true", help="count host instructions under cachegrind")
     parser.add_argument("--check", action="store_true", help="compare what whole programs write with what they write on rocket")
     parser.add_argument("--machine", action="append", choices=MACHINES, help="with --check: only this machine")
     parser.add_argument("--tally", default=os.path.join(run.TOP, "build", "tally"), help="the program under test")
@@ -234,8 +263,10 @@ def arguments():
     unknown = sorted(set(options.names) - set(known))
     if unknown:
         parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(known)}")
-    if options.record and (options.names or options.trends or options.check):
-        parser.error("--record writes all tables but trends; leave out names, --trends and --check")
+    if options.record and (options.names or options.trends or options.check or options.instructions):
+        parser.error("--record writes the tables of a run without other options; leave out names, --trends, --instructions and --check")
+    if options.instructions and not shutil.which("valgrind"):
+        parser.error("--instructions needs valgrind; install it")
     options.names = options.names or (known if options.trends or options.check else list(PROGRAMS))
     options.machine = options.machine or list(MACHINES)
     return options
@@ -248,6 +279,9 @@ def main():
         if options.check:
             n_wrong = bench.check()
             sys.exit(f"detailed.py: {n_wrong} runs differ" if n_wrong else 0)
+        if options.instructions:
+            print(run.as_text(bench.instructions(), True))
+            return
         if options.trends:
             print(run.as_text(bench.trends(), True))
             return

@@ -176,7 +176,9 @@ static void test_formulas_without_end_are_refused(void **state) {
     }
     tl_error err = {0};
     assert_int_equal(tl_export_profile(p, tl_export_find_format("folded"), "mpki", stdout, &err), TL_EFORMAT);
+    assert_string_equal(err.text, "formula 'mpki + 1': column 1: mpki: its formula uses itself, or formulas in each other without end");
     assert_int_equal(tl_export_profile(p, tl_export_find_format("folded"), "e0", stdout, &err), TL_EFORMAT);
+    assert_string_equal(err.text, "formula 'e1+e1+e1+e1': column 1: e1: its formula uses too many names with all that it is made of");
     tl_profile_release(p);
 }
 

@@ -14,7 +14,8 @@ typedef struct formula_scope {
     const tl_profile *profile;
     tl_arena *arena;
     int depth;
-    uint32_t *n_names; // so far
+    uint32_t *n_names;    // so far
+    const char **refusal; // of the formula as a whole; NULL: none yet
 } formula_scope;
 
 static tl_status compile(const formula_scope *scope, const char *text, const tl_formula **ret_formula, tl_error *err);
@@ -30,8 +31,10 @@ static tl_status no_such_name(const tl_profile *profile, const char *name, tl_er
 
 static tl_status find_leaf(void *ctx, const char *name, tl_leaf *ret_leaf, tl_error *err) {
     const formula_scope *scope = ctx;
-    if (++*scope->n_names > MAX_NAMES)
-        return tl_fail(err, TL_EFORMAT, "%.100s: the formula around it uses more than %d names", name, MAX_NAMES);
+    if (++*scope->n_names > MAX_NAMES) {
+        *scope->refusal = "uses too many names with all that it is made of";
+        return tl_fail(err, TL_EFORMAT, "%.100s: the formula around it %s", name, *scope->refusal);
+    }
     const uint32_t number = tl_profile_find_event(scope->profile, name);
     if (number == TL_PROFILE_NONE)
         return no_such_name(scope->profile, name, err);
@@ -48,11 +51,18 @@ static tl_status find_leaf(void *ctx, const char *name, tl_leaf *ret_leaf, tl_er
         *ret_leaf = (tl_leaf){.kind = TL_LEAF_SLOTS, .cells = cell, .n_cells = 1};
         return TL_OK;
     }
-    if (scope->depth == MAX_DEPTH)
-        return tl_fail(err, TL_EFORMAT, "%.100s: its formula uses itself", name);
-    formula_scope inner = {scope->profile, scope->arena, scope->depth + 1, scope->n_names};
+    if (scope->depth == MAX_DEPTH) {
+        *scope->refusal = "uses itself, or formulas in each other without end";
+        return tl_fail(err, TL_EFORMAT, "%.100s: its formula %s", name, *scope->refusal);
+    }
+    formula_scope inner = {scope->profile, scope->arena, scope->depth + 1, scope->n_names, scope->refusal};
     *ret_leaf = (tl_leaf){.kind = TL_LEAF_FORMULA};
-    return compile(&inner, event->formula, &ret_leaf->formula, err);
+    tl_error why = {0};
+    const tl_status status = compile(&inner, event->formula, &ret_leaf->formula, &why);
+    // A heading for each level would leave no room for the reason, so the outermost alone has one.
+    if (status == TL_EFORMAT && *scope->refusal)
+        return tl_fail(err, status, "%.100s: its formula %s", name, *scope->refusal);
+    return status == TL_OK ? TL_OK : tl_fail(err, status, "%s", why.text);
 }
 
 static tl_status compile(const formula_scope *scope, const char *text, const tl_formula **ret_formula, tl_error *err) {
@@ -62,7 +72,8 @@ static tl_status compile(const formula_scope *scope, const char *text, const tl_
 
 tl_status tl_profile_formula(const tl_profile *profile, const char *text, tl_arena *arena, const tl_formula **ret_formula, tl_error *err) {
     uint32_t n_names = 0;
-    return compile(&(formula_scope){profile, arena, 0, &n_names}, text, ret_formula, err);
+    const char *refusal = NULL;
+    return compile(&(formula_scope){profile, arena, 0, &n_names, &refusal}, text, ret_formula, err);
 }
 
 static tl_status add_column(const tl_profile *profile, tl_profile_columns *columns, const char *name, tl_error *err) {

@@ -320,6 +320,23 @@ static void check_sums(profile_reader *r) {
     free(sums);
 }
 
+// Contexts have all of an event, or nothing.
+static void check_context_sums(profile_reader *r) {
+    const tl_profile *p = r->profile;
+    uint64_t *sums = calloc((size_t)p->n_events + 1, sizeof *sums);
+    bool *is_counted = calloc((size_t)p->n_events + 1, sizeof *is_counted);
+    r->table = "context_count";
+    r->lacks_memory |= !sums || !is_counted;
+    for (uint32_t i = 0; sums && is_counted && i < p->n_context_counts; i++) {
+        sums[p->context_counts[i].event] += p->context_counts[i].n;
+        is_counted[p->context_counts[i].event] = true;
+    }
+    for (uint32_t i = 0; sums && is_counted && i < p->n_events; i++)
+        r->is_damaged |= is_counted[i] && (p->events[i].kind != TL_PROFILE_SIGNAL || sums[i] != p->events[i].total);
+    free(sums);
+    free(is_counted);
+}
+
 static void read_all_tables(profile_reader *r) {
     tl_profile *p = r->profile;
 #define ITEMS(member) (void **)&p->member, &p->n_##member, sizeof *p->member
@@ -354,6 +371,8 @@ static void read_all_tables(profile_reader *r) {
         check_inlined(r);
     if (!r->is_damaged && !r->lacks_memory)
         check_sums(r);
+    if (!r->is_damaged && !r->lacks_memory)
+        check_context_sums(r);
 }
 
 static int64_t pragma(profile_reader *r, const char *sql) {

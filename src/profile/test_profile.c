@@ -19,7 +19,7 @@ static tl_profile *small_profile(void) {
     *(tl_profile_event *)TL_PROFILE_ADD(p, events) =
         (tl_profile_event){.name = "l1d.load_miss", .unit = "", .meaning = "Misses.", .total = 5};
     *(tl_profile_event *)TL_PROFILE_ADD(p, events) =
-        (tl_profile_event){.name = "machine.line", .unit = "bytes", .meaning = "", .kind = TL_PROFILE_CONSTANT, .total = 64};
+        (tl_profile_event){.name = "machine.line", .unit = "bytes", .meaning = "", .kind = TL_PROFILE_CONSTANT, .total = UINT64_MAX};
     *(tl_profile_event *)TL_PROFILE_ADD(p, events) = (tl_profile_event){
         .name = "mpki", .unit = "", .meaning = "", .kind = TL_PROFILE_METRIC, .formula = "l1d.load_miss * 1000 / hart.instret"};
     *(tl_profile_object *)TL_PROFILE_ADD(p, objects) = (tl_profile_object){"/bin/loop", "program", "ab01"};
@@ -55,10 +55,10 @@ static tl_profile *small_profile(void) {
     *(tl_profile_context *)TL_PROFILE_ADD(p, contexts) =
         (tl_profile_context){.thread = 0, .parent = TL_PROFILE_NONE, .call_site = TL_PROFILE_NONE, .n_calls = 1, .n_counts = 1};
     *(tl_profile_context *)TL_PROFILE_ADD(p, contexts) =
-        (tl_profile_context){.thread = 1, .parent = 0, .call_site = 2, .n_calls = 3, .first_count = 1, .n_counts = 2};
+        (tl_profile_context){.thread = 1, .parent = 0, .call_site = 2, .n_calls = UINT64_MAX, .first_count = 1, .n_counts = 2};
     *(tl_profile_tally *)TL_PROFILE_ADD(p, context_counts) = (tl_profile_tally){0, 17};
     *(tl_profile_tally *)TL_PROFILE_ADD(p, context_counts) = (tl_profile_tally){0, 14};
-    *(tl_profile_tally *)TL_PROFILE_ADD(p, context_counts) = (tl_profile_tally){1, UINT64_MAX};
+    *(tl_profile_tally *)TL_PROFILE_ADD(p, context_counts) = (tl_profile_tally){1, 5};
     *(tl_profile_interval *)TL_PROFILE_ADD(p, intervals) = (tl_profile_interval){0, 100, 0, 50, 0, 1};
     *(tl_profile_tally *)TL_PROFILE_ADD(p, interval_counts) = (tl_profile_tally){1, 5};
     return p;
@@ -103,7 +103,8 @@ static void test_a_file_holds_all_that_was_written(void **state) {
     assert_int_equal(again->insns[0].n_counts, 2);
     assert_int_equal(again->counts[1].n, 5);
     assert_int_equal(again->contexts[1].call_site, 2);
-    assert_true(again->context_counts[2].n == UINT64_MAX);
+    assert_int_equal(again->context_counts[2].n, 5);
+    assert_true(again->contexts[1].n_calls == UINT64_MAX && again->events[2].total == UINT64_MAX);
     assert_int_equal(again->intervals[0].end_ns, 50);
     char *bytes_again = written(again, &n_again); // all of it
     assert_int_equal(n, n_again);
@@ -160,6 +161,11 @@ static void test_a_changed_file_is_refused(void **state) {
         {"UPDATE context SET parent = 1 WHERE id = 1", "damaged in its table context"},
         {"UPDATE context SET call_site = 3 WHERE id = 1", "damaged in its table context"},
         {"UPDATE context_count SET event = 4 WHERE context = 0", "damaged in its table context_count"},
+        {"UPDATE context_count SET n = 16 WHERE context = 0", "damaged in its table context_count"},
+        {"UPDATE context_count SET n = 6 WHERE event = 1", "damaged in its table context_count"},
+        {"INSERT INTO context_count VALUES (1, 2, 0)", "damaged in its table context_count"},
+        {"DELETE FROM context_count WHERE context = 0", "damaged in its table context_count"},
+        {"DELETE FROM context_count", NULL},
         {"UPDATE interval_count SET interval = 1", "damaged in its table interval_count"},
         {"UPDATE thread SET process = 2 WHERE id = 1", "damaged in its table thread"},
         {"UPDATE thread SET tid = 3000000000 WHERE id = 1", "damaged in its table thread"},

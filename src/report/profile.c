@@ -8,11 +8,8 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "report/plain_text.h"
 #include "report/profile_rows.h"
-
-#define BOLD "\033[1m"
-#define HOT "\033[1;31m"
-#define PLAIN "\033[0m"
 
 static double share_of(const tl_profile_rows *rows, const tl_profile_row *row) {
     const double total = tl_profile_real(tl_profile_rows_total(rows, 0));
@@ -60,7 +57,7 @@ static void put_text(const tl_profile_rows *rows, const tl_profile_report_option
             self_width = wider(self_width, strlen(tl_profile_number(tl_profile_rows_self(rows, &rows->rows[i], 0), number)));
     put_heading(rows, stream);
     size_t before_last = rows->selves ? 11 + self_width : 9;
-    fprintf(stream, "%s#  share", options->has_color ? BOLD : "");
+    fprintf(stream, "%s#  share", options->has_color ? TL_STYLE_BOLD : "");
     if (rows->selves)
         fprintf(stream, "  %*s", (int)self_width, "self");
     for (uint32_t c = 0; c < n_columns; c++) {
@@ -72,7 +69,7 @@ static void put_text(const tl_profile_rows *rows, const tl_profile_report_option
         fprintf(stream, "  %-*s", is_last ? 0 : (int)key_widths[k], tl_profile_key_name(rows->keys[k]));
         before_last += is_last ? 2 : key_widths[k] + 2;
     }
-    fprintf(stream, "%s\n", options->has_color ? PLAIN : "");
+    fprintf(stream, "%s\n", options->has_color ? TL_STYLE_PLAIN : "");
     const size_t room = options->width > before_last + 10 ? options->width - before_last : options->width > 0 ? 10 : 0;
     for (uint32_t i = 0; i < rows->n; i++) {
         const tl_profile_row *row = &rows->rows[i];
@@ -80,7 +77,7 @@ static void put_text(const tl_profile_rows *rows, const tl_profile_report_option
             continue;
         const double share = share_of(rows, row);
         const bool is_hot = options->has_color && share >= 5;
-        fprintf(stream, "%s%6s %%%s", is_hot ? HOT : "", tl_format_fixed(share, 2, number), is_hot ? PLAIN : "");
+        fprintf(stream, "%s%6s %%%s", is_hot ? TL_STYLE_HOT : "", tl_format_fixed(share, 2, number), is_hot ? TL_STYLE_PLAIN : "");
         if (rows->selves)
             fprintf(stream, "  %*s", (int)self_width, tl_profile_number(tl_profile_rows_self(rows, row, 0), number));
         for (uint32_t c = 0; c < n_columns; c++)
@@ -96,6 +93,15 @@ static void put_text(const tl_profile_rows *rows, const tl_profile_report_option
         }
         fputc('\n', stream);
     }
+}
+
+static tl_status put_plain_text(const tl_profile_rows *rows, const tl_profile_report_options *options, FILE *stream, tl_error *err) {
+    tl_plain_text plain;
+    tl_status status = tl_plain_text_begin(&plain, stream, err);
+    if (status != TL_OK)
+        return status;
+    put_text(rows, options, plain.stream);
+    return tl_plain_text_end(&plain, options->has_color, TL_OK, err);
 }
 
 static void put_csv_text(FILE *stream, const char *text) {
@@ -210,7 +216,7 @@ tl_status tl_report_profile(const tl_profile *profile, const tl_profile_report_o
     else if (options->format == TL_PROFILE_CSV)
         put_csv(&rows, options->percent_limit, stream);
     else
-        put_text(&rows, options, stream);
+        status = put_plain_text(&rows, options, stream, err);
     tl_profile_rows_done(&rows);
     if (status == TL_OK && (fflush(stream) != 0 || ferror(stream)))
         status = tl_fail(err, TL_EIO, "the output: %s", strerror(errno));

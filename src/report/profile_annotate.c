@@ -11,12 +11,9 @@
 
 #include "base/nearest.h"
 #include "names/catalogue.h"
+#include "report/plain_text.h"
 #include "report/profile.h"
 #include "report/profile_rows.h"
-
-#define DIM "\033[2m"
-#define HOT "\033[1;31m"
-#define PLAIN "\033[0m"
 
 enum { MAX_COLUMNS = 32, NEAR_LINES = 2 };
 
@@ -137,13 +134,13 @@ static void measure(annotation *a) {
 static void put_numbers(annotation *a, bool is_blank) {
     char number[TL_NUMBER_BYTES];
     const bool is_hot = !is_blank && a->hot > 0 && tl_profile_real(value_of(a, 0)) >= a->hot;
-    fprintf(a->stream, "%s%c", is_hot && a->options->has_color ? HOT : "", is_hot ? '>' : ' ');
+    fprintf(a->stream, "%s%c", is_hot && a->options->has_color ? TL_STYLE_HOT : "", is_hot ? '>' : ' ');
     for (uint32_t c = 0; c < a->columns.n; c++) {
         const tl_value value = value_of(a, c);
         const bool is_nothing = is_blank || (value.kind == TL_VALUE_INTEGER && value.integer == 0) || value.kind == TL_VALUE_MISSING;
         fprintf(a->stream, " %*s", a->widths[c], is_nothing ? "" : tl_profile_number(value, number));
     }
-    fprintf(a->stream, "%s |", is_hot && a->options->has_color ? PLAIN : "");
+    fprintf(a->stream, "%s |", is_hot && a->options->has_color ? TL_STYLE_PLAIN : "");
 }
 
 // The causes of most cycles: "load_miss 90%, issue 10%".
@@ -207,13 +204,13 @@ static void put_insn(annotation *a, uint32_t i) {
 static void put_place(annotation *a, const tl_profile_insn *insn) {
     put_numbers(a, true);
     if (a->options->has_color)
-        fputs(DIM, a->stream);
+        fputs(TL_STYLE_DIM, a->stream);
     const char *path = a->profile->sources[insn->source].path, *slash = strrchr(path, '/');
     fprintf(a->stream, "%s:%" PRIu32 "  ", slash ? slash + 1 : path, insn->line);
     put_source_line(a, insn->source, insn->line);
     if (insn->inlined != TL_PROFILE_NONE)
         fprintf(a->stream, "  # inlined: %s", a->profile->inlined[insn->inlined].name);
-    fprintf(a->stream, "%s\n", a->options->has_color ? PLAIN : "");
+    fprintf(a->stream, "%s\n", a->options->has_color ? TL_STYLE_PLAIN : "");
 }
 
 // first, end: the instructions among which those of the function are.
@@ -386,8 +383,18 @@ static tl_status annotate_place(annotation *a, tl_error *err) {
                    tl_nearest_text(&nearest, text, sizeof text));
 }
 
+static tl_status annotate(annotation *a, FILE *stream, tl_error *err) {
+    tl_plain_text plain;
+    tl_status status = tl_plain_text_begin(&plain, stream, err);
+    if (status != TL_OK)
+        return status;
+    a->stream = plain.stream;
+    status = annotate_place(a, err);
+    return tl_plain_text_end(&plain, a->options->has_color, status, err);
+}
+
 tl_status tl_report_profile_annotate(const tl_profile *profile, const tl_profile_annotate_options *options, FILE *stream, tl_error *err) {
-    annotation a = {.profile = profile, .options = options, .stream = stream};
+    annotation a = {.profile = profile, .options = options};
     tl_status status = tl_profile_columns_init(profile, options->events, &a.columns, err);
     if (status == TL_OK && a.columns.n > MAX_COLUMNS)
         status = tl_fail(err, TL_EINVAL, "%" PRIu32 " events: annotated source has at most %d columns", a.columns.n, MAX_COLUMNS);
@@ -401,7 +408,7 @@ tl_status tl_report_profile_annotate(const tl_profile *profile, const tl_profile
             a.totals[i] = profile->events[i].total;
         for (uint32_t c = 0; c < a.columns.n; c++)
             a.widths[c] = (int)strlen(a.columns.items[c].name);
-        status = annotate_place(&a, err);
+        status = annotate(&a, stream, err);
     }
     for (uint32_t i = 0; a.sources && i < profile->n_sources; i++) {
         free(a.sources[i].lines);
@@ -412,7 +419,5 @@ tl_status tl_report_profile_annotate(const tl_profile *profile, const tl_profile
     free(a.sums);
     free(a.totals);
     tl_profile_columns_done(&a.columns);
-    if (status == TL_OK && (fflush(stream) != 0 || ferror(stream)))
-        status = tl_fail(err, TL_EIO, "the output: %s", strerror(errno));
     return status;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Two profiles beside each other: rows are matched by their texts, because numbers differ from
 // build to build. Lines are matched by file and function in which they stand.
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/plain_text.h"
 #include "report/profile.h"
 #include "report/profile_rows.h"
 
@@ -100,9 +100,10 @@ static void put_pair(FILE *stream, const char *name, double before, double after
             name);
 }
 
-tl_status tl_report_profile_diff(const tl_profile *before, const tl_profile *after, const tl_profile_report_options *options, FILE *stream,
+tl_status tl_report_profile_diff(const tl_profile *before, const tl_profile *after, const tl_profile_report_options *options, FILE *to,
                                  tl_error *err) {
     tl_profile_columns columns;
+    tl_plain_text plain;
     side *sides[2] = {NULL, NULL};
     uint32_t n[2] = {0, 0}, n_pairs = 0, n_same = 0;
     double totals[2] = {0, 0};
@@ -126,7 +127,10 @@ tl_status tl_report_profile_diff(const tl_profile *before, const tl_profile *aft
             n_same++;
         }
     }
+    if (status == TL_OK)
+        status = tl_plain_text_begin(&plain, to, err);
     if (status == TL_OK) {
+        FILE *stream = plain.stream;
         qsort(pairs, n_pairs, sizeof *pairs, by_change);
         fprintf(stream, "# %s: %s -> %s\n#\n", columns.items[0].name, tl_profile_setting_of(before, "program"),
                 tl_profile_setting_of(after, "program"));
@@ -136,8 +140,7 @@ tl_status tl_report_profile_diff(const tl_profile *before, const tl_profile *aft
                 put_pair(stream, pairs[i].name, pairs[i].before, pairs[i].after, pairs[i].has_before, pairs[i].has_after);
         put_pair(stream, "total", totals[0], totals[1], true, true);
         fprintf(stream, "# %u row%s did not change\n", n_same, n_same == 1 ? "" : "s");
-        if (fflush(stream) != 0 || ferror(stream))
-            status = tl_fail(err, TL_EIO, "the output: %s", strerror(errno));
+        status = tl_plain_text_end(&plain, false, TL_OK, err);
     }
     free(pairs);
     free_side(sides[0], n[0]);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/demangle.h"
 #include "loader/lines.h"
@@ -287,34 +289,76 @@ static bool name_insn(naming *w, uint32_t i, uint32_t first_call, uint32_t *last
     return true;
 }
 
-// Functions of /tmp/perf-PID.map, which JITs write: "START SIZE NAME" in hexadecimal digits.
-static bool name_by_perf_map(naming *w, int32_t pid) {
-    tl_profile *p = w->p;
-    char path[4096], line[1024];
-    const char *root = w->options->root ? w->options->root : "";
-    if (snprintf(path, sizeof path, "%s/tmp/perf-%d.map", root, pid) >= (int)sizeof path)
-        return true;
-    FILE *stream = fopen(path, "r");
-    if (!stream)
-        return true;
-    bool is_good = true;
-    while (is_good && fgets(line, sizeof line, stream)) {
-        uint64_t start, size;
-        int at = 0;
-        line[strcspn(line, "\n")] = '\0';
-        if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &at) < 2 || at == 0 || !line[at])
-            continue;
-        uint32_t function = TL_PROFILE_NONE;
-        for (uint32_t i = 0; i < w->n && is_good; i++) {
-            tl_profile_insn *insn = &p->insns[w->first + i];
-            if (insn->address < start || insn->address - start >= size || insn->function != TL_PROFILE_NONE)
-                continue;
-            function = function_at(w, function, line + at, start, size);
-            insn->function = function;
-            is_good = function != TL_PROFILE_NONE;
-            p->objects[w->object].kind = "jit";
-        }
+// The first instruction from `i` on that has no function yet; w->n: none. next[i] leads there, and
+// is shortened on the way.
+static uint32_t unnamed_from(uint32_t *next, uint32_t i) {
+    while (next[i] != i) {
+        next[i] = next[next[i]];
+        i = next[i];
     }
+    return i;
+}
+
+static uint32_t first_from(const naming *w, uint64_t address) {
+    uint32_t low = 0, high = w->n;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (w->p->insns[w->first + middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// A line names the instructions that no line before it named. The whole map takes lines plus
+// instructions, whatever areas overlap.
+static bool name_by_line(naming *w, uint32_t *next, const char *line) {
+    tl_profile *p = w->p;
+    uint64_t start, size;
+    int at = 0;
+    if (sscanf(line, "%" SCNx64 " %" SCNx64 " %n", &start, &size, &at) < 2 || at == 0 || !line[at])
+        return true;
+    uint32_t function = TL_PROFILE_NONE;
+    for (uint32_t i = unnamed_from(next, first_from(w, start)); i < w->n; i = unnamed_from(next, i)) {
+        tl_profile_insn *insn = &p->insns[w->first + i];
+        if (insn->address - start >= size)
+            break;
+        function = function_at(w, function, line + at, start, size);
+        insn->function = function;
+        if (function == TL_PROFILE_NONE)
+            return false;
+        p->objects[w->object].kind = "jit";
+        next[i] = i + 1;
+    }
+    return true;
+}
+
+// Functions of /tmp/perf-PID.map, which JITs write: "START SIZE NAME" in hexadecimal digits. The
+// guest chose what the file is, so only a regular file is read, and not without end.
+static bool name_by_perf_map(naming *w, int32_t pid) {
+    enum { MAX_MAP_BYTES = 256 << 20 };
+    char path[64], line[1024];
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", pid);
+    const int fd = tl_digest_open(w->options->root, path);
+    struct stat about;
+    FILE *stream = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) ? fdopen(fd, "r") : NULL;
+    if (!stream) {
+        if (fd >= 0)
+            close(fd);
+        return true;
+    }
+    uint32_t *next = malloc(((size_t)w->n + 1) * sizeof *next);
+    bool is_good = next != NULL;
+    for (uint32_t i = 0; is_good && i <= w->n; i++)
+        next[i] = i < w->n && w->p->insns[w->first + i].function != TL_PROFILE_NONE ? i + 1 : i;
+    size_t n_bytes = 0;
+    while (is_good && n_bytes < MAX_MAP_BYTES && fgets(line, sizeof line, stream)) {
+        n_bytes += strlen(line) + 1;
+        line[strcspn(line, "\n")] = '\0';
+        is_good = name_by_line(w, next, line);
+    }
+    free(next);
     fclose(stream);
     return is_good;
 }

@@ -148,7 +148,8 @@ static void answer(tl_tenants_vm *v) {
     uint32_t n_words = 0;
     const uint64_t *words = b->access.region <= LIST ? words_of(v, b->access.region, &n_words) : NULL;
     const bool is_behind = words && b->access.offset / 8 >= n_words;
-    const uint64_t at = place_of(v) + (is_behind ? 0 : b->access.offset); // the block's first word has the same rights
+    // The block's first word has the same rights.
+    const uint64_t at = place_of(v) + (is_behind ? 0 : b->access.offset);
     b->access.is_known = true;
     b->access.is_refused = false;
     if (b->access.region == LIST)

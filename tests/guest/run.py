@@ -6,9 +6,11 @@
 
 Every program runs in a fresh empty directory with its arguments and input from guest/programs.txt. Its exit status is
 compared with the row's expectation and, where the row says oracle=qemu, status and standard output are compared with a
-run of the same binary under qemu-riscv64; oracle=host does the same with the program built for this machine. A death by signal N and the exit status 128 + N count as the same thing, since
-a tool reports the first as the second. One line per failure, then a count; the exit status is 1 when anything failed,
-and 77 (skipped, to meson) when nothing could be run. Standard library only.
+run of the same binary under qemu-riscv64; oracle=host does the same with the program built for this machine. With
+--every, status and standard output of each row must equal those under the oracle: another machine of the same simulator.
+A death by signal N and the exit status 128 + N count as the same thing, since a tool reports the first as the second.
+One line per failure, then a count; the exit status is 1 when anything failed, and 77 (skipped, to meson) when nothing
+could be run. Standard library only.
 """
 import argparse
 import difflib
@@ -131,7 +133,9 @@ def judge(row, tool, oracle, guests, options):
         return f"no end after {timeout_s} s; stdout so far {len(stdout)} bytes; {last_words}"
     if want is not None and status != want:
         return f"status {status}, expected {want} ({row['expect']}); {last_words}"
-    if "oracle=host" in row["tags"]:
+    if options.every:
+        pass
+    elif "oracle=host" in row["tags"]:
         oracle, program = [], os.path.join(guests, "host", row["program"])
         if not os.path.exists(program):
             return None
@@ -155,6 +159,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tool", default=ORACLE, help="command prefix under test; empty to run the programs natively")
     parser.add_argument("--oracle", default=ORACLE, help="command prefix of the oracle")
+    parser.add_argument("--every", action="store_true", help="compare every row with the oracle, whatever its tags say")
     parser.add_argument("--guests", required=True, help="where guest/build.sh put the programs")
     parser.add_argument("--programs", default=os.path.join(ROOT, "guest", "programs.txt"))
     parser.add_argument("--tag", action="append", default=[], help="only rows with this tag (may be repeated)")
@@ -168,14 +173,17 @@ def main():
 
     tool, oracle = shlex.split(options.tool), shlex.split(options.oracle)
     guests = os.path.abspath(options.guests)
-    if tool and os.sep in tool[0]:
-        tool[0] = os.path.abspath(tool[0])  # programs run in a scratch directory
+    for command in (tool, oracle):
+        if command and os.sep in command[0]:
+            command[0] = os.path.abspath(command[0])  # programs run in a scratch directory
     rows = list(read_programs(options.programs))
     unknown = set(options.names) - {row["name"] for row in rows}
     if unknown:
         sys.exit(f"run.py: not in {options.programs}: {' '.join(sorted(unknown))}")
     tool_is_qemu = bool(tool) and os.path.basename(tool[0]).startswith("qemu-")
     have_oracle = bool(shutil.which(oracle[0])) if oracle else False
+    if options.every and not have_oracle:
+        parser.error(f"--every: the oracle {options.oracle!r} is no command that runs; name one with --oracle")
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # some programs are meant to crash
     passed = failed = skipped = 0

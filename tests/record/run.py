@@ -247,6 +247,60 @@ def processes_and_threads_have_their_own_counts():
                      "JOIN object ON object.id = object WHERE object.kind = 'none' ORDER BY event.name"), [(0, "hart.flush_other", 1), (0, "os.exec", 1)])
 
 
+def generated(root):
+    """Address, function and kind of the object of each instruction that memory_code generates."""
+    path, status, stderr = record("jit.profile", "--root", root, "--", "/memory_code")
+    equal((status, stderr), (0, ""))
+    return rows(path, "SELECT instruction.address, function.name, object.kind FROM instruction JOIN object ON object.id = instruction.object "
+                      "LEFT JOIN function ON function.id = function WHERE object.kind IN ('anonymous', 'jit') ORDER BY instruction.address")
+
+
+@test
+def generated_code_is_named_by_the_map_that_the_guest_left():
+    root = file("root")
+    os.makedirs(os.path.join(root, "tmp"))
+    shutil.copy(guest("memory_code"), root)
+    found = generated(root)
+    equal({(name, kind) for _, name, kind in found}, {(None, "anonymous")})
+    first, second, third = (row[0] for row in found[:3])
+    path = os.path.join(root, "tmp", "perf-1000.map")
+
+    def named(lines):
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(lines)
+        return {address: name for address, name, _ in generated(root) if name}
+
+    # The first line wins. An area ends before its size, and a line that says no more than that is none.
+    equal(named(f"{second:x} {third - second:x} hot loop\n{second:x} 4 late\n{third:x} 0 empty\n{third:x} 4\nnoise\n{first:x} 2 start"),
+          {first: "start", second: "hot loop"})
+    equal(named(f"{first:x} ffffffffffffffff all\n"), {row[0]: "all" for row in found})
+    equal(named("0 1 before\nffffffffffffffff ffffffffffffffff behind\n"), {})
+    equal(set(named("0 ffffffffffffffff first\n" + "0 ffffffffffffffff next\n" * 300000).values()), {"first"})
+    os.remove(path)
+    os.mkfifo(path)  # nobody writes to it
+    equal(generated(root), found)
+    os.remove(path)
+    secret = file("secret.map")  # the guest's link does not lead out of its root folder
+    with open(secret, "w", encoding="utf-8") as stream:
+        stream.write("0 ffffffffffffffff secret\n")
+    os.symlink(secret, path)
+    equal(generated(root), found)
+
+
+@test
+def names_of_a_foreign_profile_do_not_steer_the_terminal():
+    path, _, _ = record("names.profile", "--", assembled())
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE function SET name = 'a' || char(27) || ']0;title' || char(7) || 'b'")
+    for words in (("report", path), ("report", "--color", "always", path), ("annotate", "-i", path, "inner"), ("diff", "-s", "symbol", path, file("other"))):
+        if words[0] == "diff":
+            record("other", "-m", "tiny", "--", assembled())
+        status, stdout, stderr = tally(*words)
+        equal((status, stderr), (0, ""))
+        equal("\033]" in stdout or "\a" in stdout, False, repr(stdout))
+        contains(stdout, "a?]0;title?b")
+
+
 @test
 def two_profiles_are_compared_by_name():
     before, _, _ = record("before.profile", "--", guest("demo"))
