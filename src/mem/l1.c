@@ -66,17 +66,34 @@ static bool acquire(tl_hart_mem *hm, uint64_t line, tl_use use, tl_l2_reply *ret
     return true;
 }
 
-// With a snoop filter. Empties the way for the line. Returns the directory entry of the line,
-// because the eviction may have moved it.
-static TL_NOINLINE uint32_t evict_down(tl_hart_mem *hm, uint32_t way, uint64_t line) {
+// With a snoop filter. The line leaves the way, whose tag the caller changes.
+static void move_down(tl_hart_mem *hm, uint32_t way) {
     tl_l1 *l1 = &hm->l1d;
     const uint32_t l2_way = l1->lines[way].l2_way;
-    if (l1->lines[way].state != TL_LINE_I) {
-        const bool has_data = tl_l1d_evicts_data(hm, way);
-        tl_l2_take_evicted(&l1->client, tl_cache_line(&l1->cache, way), l2_way, has_data, hm->h->now);
+    const bool has_data = tl_l1d_evicts_data(hm, way);
+    tl_l2_take_evicted(&l1->client, tl_cache_line(&l1->cache, way), l2_way, has_data, hm->h->now);
+    l1->lines[way].state = TL_LINE_I;
+}
+
+// Likewise, for a new line. Returns the directory entry of that line, because the eviction may
+// have moved it.
+static TL_NOINLINE uint32_t evict_down(tl_hart_mem *hm, uint32_t way, uint64_t line) {
+    if (hm->l1d.lines[way].state != TL_LINE_I)
+        move_down(hm, way);
+    return tl_l2_find(hm->l1d.client.l2, line);
+}
+
+void tl_l1d_evict(tl_hart_mem *hm, uint32_t way) {
+    tl_l1 *l1 = &hm->l1d;
+    if (l1->lines[way].state == TL_LINE_I)
+        return;
+    if (l1->client.l2->filter) {
+        move_down(hm, way);
+    } else {
+        evict_data(hm, way);
         l1->lines[way].state = TL_LINE_I;
     }
-    return tl_l2_find(l1->client.l2, line);
+    tl_cache_drop(&l1->cache, way);
 }
 
 // The victim is chosen early when no step in between can change the choice. The host then fetches

@@ -49,6 +49,9 @@ bool tl_l1d_would_refuse(tl_hart_mem *hm, uint64_t line, bool is_store);
 uint8_t *tl_l1d_load(tl_hart_mem *hm, const struct tl_page_slot *page, uint64_t vaddr);
 uint8_t *tl_l1d_store(tl_hart_mem *hm, const struct tl_page_slot *page, uint64_t vaddr);
 
+// Maintenance by the hart's own software: the line leaves as if evicted. An empty way stays so.
+void tl_l1d_evict(tl_hart_mem *hm, uint32_t way);
+
 // Returns the way. The caller asks tl_l1i_would_refuse first.
 uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line);
 bool tl_l1i_would_refuse(const tl_hart_mem *hm, uint64_t line);

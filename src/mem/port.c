@@ -527,6 +527,8 @@ static bool line_at(const tl_hart *h, bool is_fetch, uint32_t way, tl_line_view 
     return true;
 }
 
+static void evict_line(tl_hart *h, uint32_t way) { tl_l1d_evict(tl_mem_of(h), way); }
+
 static bool page_at(const tl_hart *h, tl_tlb_kind kind, uint32_t entry, tl_page *ret_page) {
     const tl_hart_mem *hm = h->mem;
     const tl_tlb *tlb = kind == TL_TLB_FETCH ? &hm->itlb.tlb : kind == TL_TLB_DATA ? &hm->dtlb.tlb : &hm->l2tlb;
@@ -558,7 +560,7 @@ static void protection_changed(tl_hart *h) {
     .drop_code = drop_code, .flush_translation = flush_translation, .broadcast_drop_code = broadcast_drop_code,                       \
     .broadcast_flush_translation = broadcast_flush_translation, .context_changed = context_changed, .rights_changed = rights_changed, \
     .protection_changed = protection_changed, .drop_translations = drop_translations, .line_at = line_at, .page_at = page_at,         \
-    .table_at = table_at
+    .table_at = table_at, .evict_line = evict_line
 
 #define FIXED \
     .load = load_fixed, .store = store_fixed, .look_up = look_up_fixed, .reach_load = reach_load_fixed, .reach_store = reach_store_fixed

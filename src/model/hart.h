@@ -229,6 +229,9 @@ typedef struct tl_mem_port {
     bool (*line_at)(const tl_hart *h, bool is_fetch, uint32_t way, tl_line_view *ret_line);
     bool (*page_at)(const tl_hart *h, tl_tlb_kind kind, uint32_t entry, struct tl_page *ret_page);
     bool (*table_at)(const tl_hart *h, uint32_t entry, struct tl_walk_table *ret_table);
+    // The line of a way of the L1D, if it holds one, leaves for the second level, as if evicted.
+    // The hart does not wait. `way` is as above, and names no way beyond the cache.
+    void (*evict_line)(tl_hart *h, uint32_t way);
     // h->regime has other rights or another data_view. Clears slots that contradict them.
     void (*rights_changed)(tl_hart *h, const tl_regime *old);
     void (*protection_changed)(tl_hart *h); // tl_isa.permits has other answers

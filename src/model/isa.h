@@ -136,6 +136,8 @@ typedef struct tl_isa {
     uint32_t roles[TL_N_ROLES];        // offsets in its hart
     // Writes an instruction in assembly language, at most size - 1 characters. NULL: it cannot.
     void (*disassemble)(uint32_t bits, uint64_t pc, char *buffer, size_t size);
+    // Where a direct branch, jump or call at pc leads. UINT64_MAX: the instruction is none of them.
+    uint64_t (*target)(uint32_t bits, uint64_t pc);
 } tl_isa;
 
 static inline uint64_t *tl_hart_register(tl_hart *h, tl_role role) { return (uint64_t *)(void *)((uint8_t *)h + h->isa->roles[role]); }

@@ -215,21 +215,6 @@ static bool sort_rows(tl_code_map *map, const tl_recorded_image *images, recorde
     return !map->lacks_memory;
 }
 
-// A direct transfer ends with its target, in hexadecimal digits.
-static uint64_t target_of(const char *text) {
-    static const char *const words[] = {"beq ",  "bne ",  "blt ",  "bge ",  "bltu ", "bgeu ", "bgt ",  "ble ", "bgtu ",
-                                        "bleu ", "beqz ", "bnez ", "blez ", "bgez ", "bltz ", "bgtz ", "j ",   "jal "};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (strncmp(text, words[i], strlen(words[i])) != 0)
-            continue;
-        const char *last = strrchr(text, ',') ? strrchr(text, ',') : strchr(text, ' ');
-        char *end;
-        const uint64_t target = strtoull(last + 1, &end, 16);
-        return *end == '\0' || *end == ' ' ? target : UINT64_MAX;
-    }
-    return UINT64_MAX;
-}
-
 static void disassemble(const tl_isa *isa, tl_profile_insn *insn, tl_arena *arena) {
     char text[128] = "";
     uint32_t bits = 0;
@@ -242,7 +227,7 @@ static void disassemble(const tl_isa *isa, tl_profile_insn *insn, tl_arena *aren
     for (char *tab = strchr(text, '\t'); tab; tab = strchr(tab, '\t'))
         *tab = ' ';
     insn->disassembly = tl_arena_strdup(arena, text);
-    insn->target = target_of(text);
+    insn->target = isa->target(bits, insn->address);
 }
 
 typedef struct counting { // sums of one instruction in one thread

@@ -53,6 +53,19 @@ static void test_data_cache(void) {
         const answer data = l1d_data(way, LINES + 8 * i);
         CHECK(data.word[0] | data.word[1] << 32, 0x1122334400000000 + i);
     }
+    /* DC CSW keeps the line, DC CISW of another level and of another set, too. DC CISW moves it. */
+    const u64 place = (u64)way << 30 | (LINES & 0x1fc0);
+    asm volatile("dc csw, %0\n\tdsb sy" ::"r"(place) : "memory");
+    asm volatile("dc cisw, %0\n\tdsb sy" ::"r"(place | 1 << 1) : "memory");
+    asm volatile("dc cisw, %0\n\tdsb sy" ::"r"(place ^ 1 << 6) : "memory");
+    CHECK(way_of(LINES), way);
+    asm volatile("dc cisw, %0\n\tdsb sy" ::"r"(place) : "memory");
+    CHECK(way_of(LINES), 4);
+    CHECK(line[3], 0x1122334400000003); /* and the bytes are still there */
+    asm volatile("dc isw, %0\n\tdsb sy" ::"r"((u64)way_of(LINES) << 30 | (LINES & 0x1fc0)) : "memory");
+    CHECK(way_of(LINES), 4);
+    CHECK(line[3], 0x1122334400000003);
+
     /* Five lines of one set: one of them is away, and its data comes back. */
     for (u64 i = 1; i < 5; i++)
         *(volatile u64 *)(LINES + i * 0x2000) = i;

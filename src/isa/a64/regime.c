@@ -9,6 +9,7 @@
 #include "base/bits.h"
 #include "isa/a64/debug.h"
 #include "isa/a64/exception.h"
+#include "isa/a64/insn.h"
 #include "isa/a64/sysreg.h"
 #include "isa/a64/walk.h"
 
@@ -261,6 +262,19 @@ static void pmu_interrupt(tl_hart *h, bool level) {
 }
 
 #define X(n) offsetof(tl_a64_hart, x[n])
+static void disassemble(uint32_t bits, uint64_t pc, char *buffer, size_t size) {
+    tl_a64_decoded insn;
+    tl_a64_decode(bits, &insn);
+    (void)tl_a64_disassemble(&insn, pc, NULL, NULL, buffer, size);
+}
+
+static uint64_t target(uint32_t bits, uint64_t pc) {
+    tl_a64_decoded insn;
+    tl_a64_decode(bits, &insn);
+    const tl_class cls = (tl_class)tl_a64_rows[insn.opc].cls;
+    return cls == TL_CLASS_BRANCH || cls == TL_CLASS_JAL ? pc + (uint64_t)(int64_t)insn.imm : UINT64_MAX;
+}
+
 const tl_isa tl_isa_a64 = {
     .name = "aarch64",
     .number = TL_ISA_AARCH64,
@@ -273,6 +287,8 @@ const tl_isa tl_isa_a64 = {
     .pmus_changed = tl_a64_route_sysregs,
     .walk = walk,
     .permits = permits,
+    .disassemble = disassemble,
+    .target = target,
     .n_page_levels = TL_N_PAGE_LEVELS,
     .causes =
         {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // System instructions: sysop.h. Data caches are coherent, so cleaning and invalidating change
-// nothing that software sees; only the permission of the address is checked.
+// nothing that software sees. Operations by address check the permission alone.
 #include "isa/a64/sysop.h"
 
 #include "base/bits.h"
@@ -36,6 +36,21 @@ static bool is_mapped(tl_hart *h, uint64_t vaddr) {
 }
 static bool do_clean(tl_hart *h, const call *c) { return is_mapped(h, c->operand); }
 static bool do_drop_line(tl_hart *h, const call *c) { return is_mapped(h, c->operand) && do_drop_code(h, c); }
+
+// C5.3: the way stands in the uppermost bits, the set above the bits of a line, the level less
+// one in bits 3:1. Bits between them, and bits of a larger number, are ignored. Lines of the second
+// level stay. Invalidation alone writes back as well, because memory always has the bytes.
+static bool do_evict_way(tl_hart *h, const call *c) {
+    const tl_cache_config *l1d = &h->config->l1d;
+    const uint32_t level = c->operand >> 1 & 7, n_sets = (uint32_t)(l1d->size_bytes / ((uint64_t)l1d->ways * l1d->line_bytes));
+    if (level != 0)
+        return true;
+    const uint32_t way = l1d->ways > 1 ? (uint32_t)c->operand >> (31 - tl_log2(l1d->ways - 1)) : 0;
+    const uint32_t set = (uint32_t)c->operand >> tl_log2(l1d->line_bytes) & (n_sets - 1);
+    if (way < l1d->ways)
+        h->port->evict_line(h, set * l1d->ways + way);
+    return true;
+}
 
 static bool do_zero(tl_hart *h, const call *c) {
     const uint64_t first = c->operand & ~(uint64_t)(TL_A64_ZVA_BYTES - 1);

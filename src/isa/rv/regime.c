@@ -174,6 +174,13 @@ static void disassemble(uint32_t bits, uint64_t pc, char *buffer, size_t size) {
     (void)tl_disassemble(&insn, pc, NULL, NULL, buffer, size);
 }
 
+static uint64_t target(uint32_t bits, uint64_t pc) {
+    tl_decoded insn;
+    tl_decode(bits, &insn);
+    const tl_class cls = (tl_class)tl_insn_rows[insn.opc].cls;
+    return cls == TL_CLASS_BRANCH || cls == TL_CLASS_JAL ? pc + (uint64_t)(int64_t)insn.imm : UINT64_MAX;
+}
+
 const tl_isa tl_isa_rv64 = {
     .name = "riscv64",
     .number = TL_ISA_RISCV64,
@@ -187,6 +194,7 @@ const tl_isa tl_isa_rv64 = {
     .walk = walk,
     .permits = permits,
     .disassemble = disassemble,
+    .target = target,
     .n_page_levels = 4,
     .power_on = tl_privileged_reset,
     .take_exception = tl_take_exception,
