@@ -171,10 +171,17 @@ static void stop_children(child *children, unsigned n_children) {
     }
 }
 
+// Cells at a time. A task of Slurm has one processor; -j bounds the number of tasks there.
+static unsigned n_at_a_time(const cli_options *options) {
+    const long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (options->uses_slurm)
+        return 1;
+    return options->n_jobs ? options->n_jobs : n_processors > 0 ? (unsigned)n_processors : 1;
+}
+
 // Runs open cells first, first + step... Returns 0, or the exit status of a failure that was said.
 static int run_here(sweep_job *job, uint64_t first, uint64_t step) {
-    const long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
-    const unsigned n_children = job->options->n_jobs ? job->options->n_jobs : n_processors > 0 ? (unsigned)n_processors : 1;
+    const unsigned n_children = n_at_a_time(job->options);
     child *children = calloc(n_children, sizeof *children);
     unsigned n_running = 0;
     int status = 0;
@@ -231,7 +238,7 @@ static bool write_script(const sweep_job *job, uint32_t n_tasks, const char *pat
     self[n] = '\0';
     fputs("#!/bin/sh\nexec ", stream);
     put_quoted(stream, self);
-    fprintf(stream, " sweep --only \"$SLURM_ARRAY_TASK_ID/%u\" -j 1", n_tasks);
+    fprintf(stream, " sweep --only \"$SLURM_ARRAY_TASK_ID/%u\"", n_tasks);
     for (int i = 2; i < job->argc; i++) {
         fputc(' ', stream);
         put_quoted(stream, job->argv[i]);
