@@ -40,6 +40,8 @@ static uint64_t host_now_ns(void) {
 
 tl_status tl_xcm_server_new(const char *path, tl_xcm_server **ret_server, tl_error *err) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (path[0] == '\0') // Linux would bind an abstract name, which has no file mode
+        return tl_fail(err, TL_EINVAL, "a socket's path is empty; name a file that does not exist");
     if (strlen(path) >= sizeof address.sun_path)
         return tl_fail(err, TL_EINVAL, "%s: a socket's path has at most %zu bytes", path, sizeof address.sun_path - 1);
     tl_xcm_server *server = calloc(1, sizeof *server);
@@ -54,6 +56,8 @@ tl_status tl_xcm_server_new(const char *path, tl_xcm_server **ret_server, tl_err
     const int why = errno;
     umask(mask);
     if (!is_bound || listen(server->fd, BACKLOG) != 0) {
+        if (is_bound)
+            unlink(path);
         if (server->fd >= 0)
             close(server->fd);
         free(server);
