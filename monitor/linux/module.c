@@ -728,6 +728,7 @@ no_family:
     cpuhp_remove_state_nocalls(host.hotplug);
 no_hotplug:
     kthread_stop(host.thread);
+    irq_work_sync(&host.raise); // a packet may have been answered before the device was refused
 no_thread:
     free_all();
     return error;
