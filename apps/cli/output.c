@@ -75,9 +75,18 @@ static void forget(const char *name) {
     }
 }
 
+static const char *remedy_of(int error) {
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR: return "; name a file in a folder that exists";
+    case EISDIR: return "; name a file";
+    default: return "";
+    }
+}
+
 static bool complain(const cli_output *output, const char *what, int error) {
-    fprintf(stderr, "tally: %s%s%s%s: %s%s\n", output->option ? "--" : "", output->option ? output->option : "", output->option ? " " : "",
-            output->path, what, strerror(error));
+    fprintf(stderr, "tally: %s%s%s%s: %s%s%s\n", output->option ? "--" : "", output->option ? output->option : "",
+            output->option ? " " : "", output->path, what, strerror(error), remedy_of(error));
     return false;
 }
 

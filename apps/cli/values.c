@@ -206,6 +206,9 @@ static bool take_fast_forward(cli_parser *p, const char *text) {
         run->fast_forward_insns = n_insns;
         return n_insns > 0 || cli_fail(p, "--fast-forward 0: write a number of instructions from 1, a function or the word marker");
     }
+    // No function's name begins with a digit, but addresses do.
+    if (text[0] >= '0' && text[0] <= '9' && strncmp(text, "0x", 2) != 0)
+        return cli_fail(p, "--fast-forward %.60s: write a number such as 1000000, 500k or 2G, a function or the word marker", text);
     run->fast_forward_to = text;
     return *text || cli_fail(p, "--fast-forward: write a number of instructions, a function or the word marker");
 }

@@ -354,6 +354,9 @@ typedef struct sample {
     uint64_t n_stack, stack[2], n_there;
 } sample;
 
+/* On a detailed core, a store misses after its retirement, so a sample lies behind a later instruction. */
+static bool has_late_misses;
+
 extern const char lines_store[], lines_next[], lines_end[];
 __attribute__((noinline)) static void walk_lines(char *lines, size_t n_bytes) {
     const char *end = lines + n_bytes;
@@ -448,12 +451,15 @@ static void samples(void) {
     n = page->data_head / sizeof(miss);
     CHECK_EQ(n, value_of(fd) / 3);
     CHECK(n >= 100);
+    uint64_t n_here = 0;
     for (uint64_t i = 0; i < n; i++) {
         bool is_here = misses[i].ip >= (uint64_t)(uintptr_t)lines_store && misses[i].ip < (uint64_t)(uintptr_t)lines_end;
         CHECK_EQ(misses[i].value, 3 * (i + 1));
-        CHECK_EQ(misses[i].ip, is_here ? (uint64_t)(uintptr_t)lines_next : misses[i].ip);
+        CHECK_EQ(misses[i].ip, is_here && !has_late_misses ? (uint64_t)(uintptr_t)lines_next : misses[i].ip);
+        n_here += is_here;
     }
-    CHECK_EQ(misses[n / 2].ip, (uint64_t)(uintptr_t)lines_next);
+    CHECK(n_here > n / 2);
+    CHECK(has_late_misses || misses[n / 2].ip == (uint64_t)(uintptr_t)lines_next);
     CHECK_OK(munmap(page, 9 * PAGE));
     CHECK_OK(close(fd));
 
@@ -463,9 +469,9 @@ static void samples(void) {
     attr.sample_period = 20000;
     attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
     fd = open_self(attr, -1);
-    page = mmap(NULL, 9 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    page = mmap(NULL, 33 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     CHECK(page != MAP_FAILED);
-    count_loop(fd, 500000);
+    count_loop(fd, 1500000);
     uint64_t spent = value_of(fd);
     typedef struct {
         struct perf_event_header header;
@@ -480,7 +486,7 @@ static void samples(void) {
         CHECK(apart > 19000 && apart < 21000);
         CHECK_EQ(ticks[i].period, 20000);
     }
-    CHECK_OK(munmap(page, 9 * PAGE));
+    CHECK_OK(munmap(page, 33 * PAGE));
     CHECK_OK(close(fd));
     puts("samples");
 }
@@ -623,9 +629,9 @@ static void others(void) {
         attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
         int fd = open_on(&attr, 0, 0, -1);
         uint64_t values[3];
-        count_loop(fd, 1000);
+        count_loop(fd, 10000);
         CHECK_EQ(read(fd, values, sizeof values), 24);
-        CHECK_EQ(values[0], there == 0 ? 2000 + AROUND : 0);
+        CHECK_EQ(values[0], there == 0 ? 20000 + AROUND : 0);
         CHECK(values[1] >= 1000);
         CHECK_EQ(values[2], there == 0 ? values[1] : 0);
         CHECK_OK(close(fd));
@@ -749,6 +755,7 @@ static void limits(void) {
 int main(int n_args, char **args) {
     if (n_args > 1 && strcmp(args[1], "loop") == 0)
         return loop_thread((void *)100000) != NULL;
+    has_late_misses = n_args > 1 && strcmp(args[1], "detailed") == 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     exact();
     modes();

@@ -1963,6 +1963,7 @@ def detailed_cores_refuse_what_cannot_be():
         ("netburst", "core.memory_queue=1", "must be at least 2, because core.threads = 2 and each has a half"),
         *(("ooo", f"core.{kind}_ports=0", "must be between 1 and 255")
           for kind in ("alu", "shift", "branch", "mul", "fp", "move", "load", "store", "data")),
+        ("ooo", "core.alu_ports=256", "must be between 1 and 255"),
         ("ooo", "core.fast_ports=16", "must be part of core.alu_ports = 15"),
         ("ooo", "core.rename=0", "must be between 2 and 16"),
         ("ooo", "core.trace=100", "must be 0, or core.trace_ways * core.trace_line = 48 times a power of two"),
@@ -2226,6 +2227,8 @@ def forwarding_that_cannot_be_is_refused():
         for more, remedy in ((("--roi", "main"), "leave regions of interest away"), (("-I", "1M"), "leave -I away"), (("--markers",), "leave regions")):
             fails(["stat", "-m", "ooo", *option, *more, "--", "true"], 2, remedy)
     fails(["stat", "-m", "ooo", "--fast-forward", "0", "--", "true"], 2, "--fast-forward 0: write a number of instructions from 1")
+    for text in ("5T", "1Mx", "12main"):
+        fails(["stat", "-m", "ooo", "--fast-forward", text, "--", "true"], 2, f"--fast-forward {text}: write a number such as 1000000, 500k or 2G")
     for text in ("1000", "0/5", "5/0", "a/b", "1/2/3/4", "", "1//2"):
         fails(["stat", "-m", "ooo", "--sample", text, "--", "true"], 2, "as in 1000/1M/2000")
 
@@ -2242,7 +2245,8 @@ def records_that_cannot_be_are_refused():
     fails(["record", "--pipeline", "-o", trace, "--format", "vcd", *program()], 2, "--format vcd: the formats are kanata and text")
     fails(["record", "--pipeline", "-o", trace, "--limit", "0", *program()], 2, "--limit 0: write a number")
     fails(["record", "--pipeline", "-o", trace, "--roi", "main", "--roi", "exit", *program()], 2, "the pipeline is recorded of one region")
-    fails(["record", "--pipeline", "-o", "/no/such/folder/t", *program()], 125, "/no/such/folder/t")
+    fails(["record", "--pipeline", "-o", "/no/such/folder/t", *program()], 125, "/no/such/folder/t: ", "; name a file in a folder that exists")
+    fails(["record", "--pipeline", "-o", scratch, *program()], 125, f"--output {scratch}: Is a directory; name a file")
     equal(os.path.exists(trace), False)
     equal(run("record", "--pipeline", "-q", "-o", trace, *program("exit", 3))[0], 3)
 
