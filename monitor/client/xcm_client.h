@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The client library of the cross-core monitor: a program asks a monitor, which is the kernel module
-// xcm.ko or the model host, to halt, inspect and restart a target core. Packets, codes and records
-// are those of monitor/xcm.h.
+// The client library of the cross-core monitor. A program asks a monitor to halt, inspect and
+// restart a target core. The monitor is the kernel module xcm.ko. Packets, codes and records are
+// those of monitor/xcm.h.
 //
 //   xcm_client_open_netlink(1, &client, why, sizeof why);
 //   xcm_client_call(client, XCM_LISTEN_START, NULL, 0, reply);
@@ -31,7 +31,7 @@ typedef struct xcm_client_event {
 
 // -- Transports.
 
-// What carries packets. A transport is allocated by its own function of opening.
+// A transport carries packets. Its own function of opening allocates it.
 typedef struct xcm_transport {
     void *ctx;
     int target; // core of this system; -1: the target is elsewhere
@@ -58,18 +58,20 @@ void xcm_client_close(xcm_client *client);
 
 // Sends a request and waits for its reply. Events that come first are kept for xcm_client_wait.
 int xcm_client_call(xcm_client *client, xcm_function function, const uint64_t *args, uint32_t n_args, xcm_client_reply *ret_reply);
-// The same with a packet of the caller's, which need not be right.
+// Sends any packet of the caller, a wrong one too, and waits for its reply.
 int xcm_client_send(xcm_client *client, const uint8_t *packet, uint32_t n_bytes, xcm_client_reply *ret_reply);
 // Waits for the oldest event. Returns 1, or 0 when the time is over.
 int xcm_client_wait(xcm_client *client, int timeout_ms, xcm_client_event *ret_event);
-// The next record of the ring. `to` gets at most `capacity` bytes of its payload. false: there is none.
+// Takes the next record of the ring. `to` gets at most `capacity` bytes of the payload. false: the
+// ring is empty.
 bool xcm_client_take(xcm_client *client, xcm_record *ret_record, uint8_t *to, uint32_t capacity);
 
-// Writes what the monitor has recorded, as monitor/linux/transcript.h lays it out. -ENOSYS: nothing.
+// Writes the transcript of the monitor, laid out as monitor/linux/transcript.h says. -ENOSYS: there
+// is none.
 int xcm_client_transcript(xcm_client *client, int to);
 
-// -- Code at addresses. A hit at the address calls `fn` while the target is halted; RESUME follows by
-// itself. NULL removes it. At most XCM_CLIENT_HITS addresses; -ENOSPC otherwise.
+// -- Code at addresses. A hit calls `fn` while the target is halted. The library sends RESUME
+// afterwards. `fn` NULL removes the address. -ENOSPC: more than XCM_CLIENT_HITS addresses.
 enum { XCM_CLIENT_HITS = 64 };
 typedef void xcm_client_hit(void *ctx, xcm_client *client, uint64_t address);
 int xcm_client_on_hit(xcm_client *client, uint64_t address, xcm_client_hit *fn, void *ctx);

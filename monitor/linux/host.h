@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the files of the module offer each other.
+// Functions that the files of the module share.
 #ifndef XCM_LINUX_HOST_H
 #define XCM_LINUX_HOST_H
 

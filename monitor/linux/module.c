@@ -151,7 +151,7 @@ static void note_packet(u8 kind, u64 owner, bool is_privileged, const u8 *packet
     host.n_notes += n;
 }
 
-// -- The monitor's view of the world.
+// -- Functions that the monitor calls.
 
 static u32 rd32(void *ctx, xcm_block block, u32 offset) {
     if (host.last_block != block)

@@ -8,7 +8,18 @@
 
 #include "base/testing.h"
 
-// The picture of a panel whose values have names. The caller frees it.
+// The picture of a panel with one line. The caller frees it.
+static char *picture_of_panel(const tl_plot_panel *panel) {
+    char *svg = NULL;
+    size_t n_bytes = 0;
+    FILE *stream = open_memstream(&svg, &n_bytes);
+    assert_non_null(stream);
+    tl_plot_write(panel, 1, "", stream);
+    fclose(stream);
+    return svg;
+}
+
+// The picture of values with names. The caller frees it.
 static char *picture_of_names(const char *const *names, uint32_t n) {
     tl_plot_point *points = calloc(n, sizeof *points);
     assert_non_null(points);
@@ -17,12 +28,7 @@ static char *picture_of_names(const char *const *names, uint32_t n) {
     const tl_plot_series series = {.name = "line", .points = points, .n_points = n};
     const tl_plot_panel panel = {
         .title = "T", .subtitle = "", .x_label = "X", .y_label = "Y", .series = &series, .n_series = 1, .x_names = names, .n_x_names = n};
-    char *svg = NULL;
-    size_t n_bytes = 0;
-    FILE *stream = open_memstream(&svg, &n_bytes);
-    assert_non_null(stream);
-    tl_plot_write(&panel, 1, "", stream);
-    fclose(stream);
+    char *svg = picture_of_panel(&panel);
     free(points);
     return svg;
 }
@@ -33,13 +39,7 @@ static char *picture_of(double least, double most, bool has_log_y) {
     const tl_plot_series series = {.name = "line", .points = points, .n_points = 2};
     const tl_plot_panel panel = {
         .title = "T", .subtitle = "", .x_label = "X", .y_label = "Y", .series = &series, .n_series = 1, .has_log_y = has_log_y};
-    char *svg = NULL;
-    size_t n_bytes = 0;
-    FILE *stream = open_memstream(&svg, &n_bytes);
-    assert_non_null(stream);
-    tl_plot_write(&panel, 1, "", stream);
-    fclose(stream);
-    return svg;
+    return picture_of_panel(&panel);
 }
 
 // Labels of ticks, each with a blank behind.
