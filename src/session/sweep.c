@@ -133,11 +133,6 @@ static tl_status name_cell(tl_sweep *sweep, uint32_t index, const tl_plan *plan,
     return sweep->cells[index].name ? TL_OK : no_memory(err);
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 // Fails with the first cell's sentence if no cell is possible.
 static tl_status plan_cells(tl_sweep *sweep, tl_error *err) {
     tl_error first = {0};
@@ -168,6 +163,7 @@ static tl_status plan_cells(tl_sweep *sweep, tl_error *err) {
         if (!has_one) {
             sweep->machine = varies_machine ? NULL : tl_arena_strdup(&sweep->arena, plan->outline->header.machine);
             sweep->version = tl_arena_strdup(&sweep->arena, plan->outline->header.version);
+            sweep->program = tl_arena_strdup(&sweep->arena, plan->outline->header.program);
         }
         status = name_cell(sweep, i, plan, err);
         tl_plan_free(plan);
@@ -175,7 +171,9 @@ static tl_status plan_cells(tl_sweep *sweep, tl_error *err) {
             return status;
         has_one = true;
     }
-    return has_one ? TL_OK : tl_fail(err, first_status, "%s", first.text);
+    if (!has_one)
+        return tl_fail(err, first_status, "%s", first.text);
+    return sweep->program && sweep->version && (sweep->machine || varies_machine) ? TL_OK : no_memory(err);
 }
 
 static tl_status check_options(const tl_run_options *options, tl_error *err) {
@@ -209,9 +207,8 @@ tl_status tl_sweep_plan(const tl_run_options *options, const char *const *varies
         status = tl_digest_file(options->kind == TL_RUN_USER ? options->root : NULL, options->program, digest, err);
     if (status == TL_OK) {
         sweep->cells = tl_arena_alloc(&sweep->arena, sweep->n_cells * sizeof *sweep->cells);
-        sweep->program = tl_arena_strdup(&sweep->arena, last_part(options->program));
         sweep->digest = tl_arena_strdup(&sweep->arena, digest);
-        status = sweep->cells && sweep->program && sweep->digest ? plan_cells(sweep, err) : no_memory(err);
+        status = sweep->cells && sweep->digest ? plan_cells(sweep, err) : no_memory(err);
     }
     if (status == TL_OK)
         *ret_sweep = sweep;

@@ -288,7 +288,7 @@ static void test_a_space_reads_the_truth_of_its_last_switch(void **state) {
     tl_tenants_release(first.counts);
 }
 
-// ---- A program on a board reads its VM's block only if the owner permits it; the system always does.
+// ---- A program on a board reads its VM's block if the owner permits it, the system always.
 
 static void test_the_monitor_asks_who_reads_the_block_of_the_vm(void **state) {
     (void)state;
