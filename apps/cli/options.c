@@ -262,6 +262,12 @@ static bool finish_record(cli_parser *p, int argc, char *const *argv, int first)
         return cli_fail(p, "-o FILE is needed: the file that the record goes to");
     if (!o->trace)
         o->trace = "tally.profile";
+    if (o->records_uops && o->pmu)
+        return cli_fail(p, "-P samples for a profile; leave it out, or --pipeline");
+    if (o->pmu && o->run.sample_period == 0)
+        return cli_fail(p, "-P %s: -c PERIOD is needed, the number of events from one sample to the next", o->pmu);
+    if (!o->pmu && o->run.sample_period != 0)
+        return cli_fail(p, "-c: a profile has every event, and nothing is sampled; name a PMU that samples with -P");
     if (o->run.kernel || o->run.bios) {
         if (o->records_uops)
             return cli_fail(p, "--pipeline is of a program; tally record -- PROGRAM");

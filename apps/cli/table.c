@@ -266,6 +266,12 @@ const cli_option cli_option_rows[] = {
     {A, OPT_EVENTS, 'e', "event", "LIST", WHAT,
      "Events that reports show unless they are asked for others: names or globs, separated by commas. Every event is recorded. May be repeated.",
      "@events"},
+    {A, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT,
+     "Sample -e with this PMU of the machine, too, as Linux perf would: its counters interrupt after -c events. The samples stand in the "
+     "profile beside the exact counts, and tally report --against-truth shows their error. Events are then perf's names, those of tally "
+     "list events -P NAME, and rHEX; default: cycles.",
+     "@pmus"},
+    {A, OPT_PERIOD, 'c', "count", "PERIOD", WHAT, "With -P: events from one sample to the next.", NULL},
     {A, OPT_CALL_GRAPH, 'g', "call-graph", NULL, WHAT,
      "Count events of -e by calling context, too: exact calls, without frame pointers. tally report --children and exports show them.",
      NULL},
@@ -287,6 +293,9 @@ const cli_option cli_option_rows[] = {
     {N | X, OPT_COLUMNS, 'e', "event", "LIST", WHAT,
      "Columns: events, metrics or formulas of the profile, separated by commas. Default: those of tally record.", "@events @metrics"},
     {N, OPT_ORDER, 0, "order", "COLUMN", WHAT, "The column that sorts rows, the largest first. Default: the first one.", NULL},
+    {N, OPT_AGAINST_TRUTH, 0, "against-truth", NULL, WHAT,
+     "What the PMU of tally record -P sampled, beside the truth, and the error of the sampled profile by row, function and instruction.",
+     NULL},
     {N, OPT_CHILDREN, 0, "children", NULL, WHAT,
      "Counts of a function have those of all that it called; column self has its own. Needs a profile of tally record -g.", NULL},
     {N | D, OPT_PERCENT_LIMIT, 0, "percent-limit", "PERCENT", WHAT, "Leave out rows with a smaller share.", NULL},

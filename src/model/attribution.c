@@ -457,6 +457,12 @@ void tl_attribution_execute(tl_hart *h, uint64_t pc, int64_t n) {
         sink->counts[h->id][sink->executed_event] += (uint64_t)n;
 }
 
+uint32_t tl_attribution_row_at(tl_hart *h, uint64_t pc) {
+    tl_attribution *a = h->attribution;
+    const tl_attribution_row *row = row_of(a, a->harts[h->id].space, pc);
+    return row ? (uint32_t)(row - a->rows) : UINT32_MAX;
+}
+
 void tl_attribution_add(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n) {
     tl_attribution *a = h->attribution;
     tl_attribution_pour(h, pc, cell, n);

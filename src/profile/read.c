@@ -240,6 +240,33 @@ static void get_interval_count(profile_reader *r, void *item) {
     count->n = number(r);
 }
 
+static void get_sampled(profile_reader *r, void *item) {
+    tl_profile_sampled *sampled = item;
+    sampled->name = text(r, false);
+    sampled->pmu = text(r, false);
+    sampled->method = text(r, false);
+    sampled->period = number(r);
+    sampled->truth = text(r, true);
+    sampled->n_samples = number(r);
+    sampled->n_lost = number(r);
+    r->is_damaged |= sampled->period == 0;
+}
+
+static void get_sample(profile_reader *r, void *item) {
+    tl_profile_sample *sample = item;
+    const uint32_t n_sampled = r->profile->n_sampled;
+    if (!has_owner(r, n_sampled))
+        return;
+    const uint32_t at = (uint32_t)(sample - r->profile->samples), owner = number_below(r, n_sampled);
+    tl_profile_sampled *sampled = &r->profile->sampled[owner];
+    if (r->is_damaged || sampled->n_groups == 0)
+        sampled->first_sample = at;
+    sampled->n_groups++;
+    sample->insn = number_below(r, r->profile->n_insns);
+    sample->thread = number_below(r, r->profile->n_threads);
+    sample->n = number(r);
+}
+
 static uint32_t count_rows(profile_reader *r, const char *table) {
     char sql[80];
     uint32_t n = 0;
@@ -264,8 +291,27 @@ typedef struct reader_table {
     void (*get)(profile_reader *r, void *item);
 } reader_table;
 
+// Files of earlier versions do not have these tables.
+static bool is_later(const char *table) {
+    static const char *const later[] = {"sampled", "sample_count"};
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+        if (strcmp(table, later[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool has_table(profile_reader *r, const char *name) {
+    const bool is_there = sqlite3_prepare_v2(r->database, "SELECT 1 FROM sqlite_schema WHERE name = ?", -1, &r->row, NULL) == SQLITE_OK &&
+                          sqlite3_bind_text(r->row, 1, name, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(r->row) == SQLITE_ROW;
+    sqlite3_finalize(r->row);
+    r->row = NULL;
+    return is_there;
+}
+
 static void read_table(profile_reader *r, const reader_table *table) {
     r->table = table->name;
+    if (is_later(table->name) && !has_table(r, table->name))
+        return;
     const uint32_t n = count_rows(r, table->name);
     if (r->is_damaged)
         return;
@@ -320,6 +366,17 @@ static void check_sums(profile_reader *r) {
     free(sums);
 }
 
+static void check_sample_sums(profile_reader *r) {
+    const tl_profile *p = r->profile;
+    r->table = "sample_count";
+    for (uint32_t i = 0; i < p->n_sampled; i++) {
+        uint64_t sum = 0;
+        for (uint32_t k = 0; k < p->sampled[i].n_groups; k++)
+            sum += p->samples[p->sampled[i].first_sample + k].n;
+        r->is_damaged |= sum != p->sampled[i].n_samples;
+    }
+}
+
 // Contexts have all of an event, or nothing.
 static void check_context_sums(profile_reader *r) {
     const tl_profile *p = r->profile;
@@ -363,6 +420,10 @@ static void read_all_tables(profile_reader *r) {
          get_interval},
         {"interval_count", "SELECT interval, event, n FROM interval_count ORDER BY interval, event", ITEMS(interval_counts), false,
          get_interval_count},
+        {"sampled", "SELECT id, name, pmu, method, period, truth, n_samples, n_lost FROM sampled ORDER BY id", ITEMS(sampled), true,
+         get_sampled},
+        {"sample_count", "SELECT sampled, instruction, thread, n FROM sample_count ORDER BY sampled, instruction, thread", ITEMS(samples),
+         false, get_sample},
     };
 #undef ITEMS
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && !r->is_damaged && !r->lacks_memory; i++)
@@ -373,6 +434,8 @@ static void read_all_tables(profile_reader *r) {
         check_sums(r);
     if (!r->is_damaged && !r->lacks_memory)
         check_context_sums(r);
+    if (!r->is_damaged && !r->lacks_memory)
+        check_sample_sums(r);
 }
 
 static int64_t pragma(profile_reader *r, const char *sql) {
@@ -394,13 +457,17 @@ static bool has_schema(profile_reader *r) {
                    sqlite3_exec(model, tl_profile_schema[0].text, NULL, NULL, NULL) == SQLITE_OK &&
                    sqlite3_prepare_v2(model, "SELECT name, sql FROM sqlite_schema WHERE type = 'table'", -1, &wanted, NULL) == SQLITE_OK;
     while (is_same && sqlite3_step(wanted) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(wanted, 0);
         is_same = sqlite3_prepare_v2(r->database, sql, -1, &r->row, NULL) == SQLITE_OK &&
-                  sqlite3_bind_text(r->row, 1, (const char *)sqlite3_column_text(wanted, 0), -1, SQLITE_STATIC) == SQLITE_OK &&
-                  sqlite3_step(r->row) == SQLITE_ROW;
-        const char *type = is_same ? (const char *)sqlite3_column_text(r->row, 0) : NULL;
-        const char *text_here = is_same ? (const char *)sqlite3_column_text(r->row, 1) : NULL;
-        is_same = is_same && type && text_here && strcmp(type, "table") == 0 &&
-                  strcmp(text_here, (const char *)sqlite3_column_text(wanted, 1)) == 0;
+                  sqlite3_bind_text(r->row, 1, name, -1, SQLITE_STATIC) == SQLITE_OK;
+        const bool is_there = is_same && sqlite3_step(r->row) == SQLITE_ROW;
+        const char *type = is_there ? (const char *)sqlite3_column_text(r->row, 0) : NULL;
+        const char *text_here = is_there ? (const char *)sqlite3_column_text(r->row, 1) : NULL;
+        if (is_there)
+            is_same = type && text_here && strcmp(type, "table") == 0 &&
+                      strcmp(text_here, (const char *)sqlite3_column_text(wanted, 1)) == 0;
+        else
+            is_same = is_same && is_later(name);
         sqlite3_finalize(r->row);
         r->row = NULL;
     }

@@ -36,6 +36,7 @@ struct tl_session {
     tl_arena arena;
     tl_tap *tap;  // for cycle records; NULL: none
     void *reader; // of the plan's source, while the program runs; NULL: none
+    void *pmu_sampler; // of the plan's source; NULL: it does not sample
     struct {      // as the program left it, once counters were read for a report
         tl_reading *reading;
         uint64_t *totals;
@@ -137,7 +138,7 @@ static bool wants_stop(void *ctx) {
 static tl_status copy_options(tl_session *session, const tl_run_options *given, tl_error *err) {
     tl_run_options *o = &session->options;
     *o = *given;
-    session->has_events = given->events != NULL;
+    session->has_events = given->events != NULL && given->sample_period == 0;
     o->machine = o->events = o->metrics = o->pmu = NULL; // the plan's
     o->overrides = NULL;
     o->argv = session->plan->outline->header.argv;
@@ -243,7 +244,7 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     const tl_source_type *source = session->plan->source_type;
     if (status == TL_OK && source && source->check)
         status = source->check(session->plan->source, session->machine, err);
-    if (status == TL_OK && source && source->attach)
+    if (status == TL_OK && source && source->attach && options.sample_period == 0)
         status = source->attach(session->plan->source, session->machine, &session->plan->outline->arena, arena, &session->reader, err);
     if (status == TL_OK)
         status = tl_regions_new(&options, session->machine, arena, &session->regions, err);
@@ -292,6 +293,24 @@ static void note_partition(tl_session *session) {
     take_note(session, sentence);
 }
 
+tl_status tl_session_sample(tl_session *session, const tl_sample_taker *sampling, const tl_source **ret_source, const char **ret_method,
+                            tl_error *err) {
+    tl_plan *plan = session->plan;
+    const tl_source_type *type = plan->source_type;
+    if (!type->attach_sampling)
+        return tl_fail(err, TL_EINVAL, "no counter of pmu %s interrupts, so nothing can sample with it; tally stat -P %s counts",
+                       type->pmu->name, type->pmu->name);
+    *ret_source = plan->source;
+    *ret_method = type->sampling_method;
+    return type->attach_sampling(plan->source, session->machine, sampling, &plan->outline->arena, &session->arena, &session->pmu_sampler,
+                                 err);
+}
+
+static void interrupted(void *ctx, tl_hart *h) {
+    tl_session *session = ctx;
+    session->plan->source_type->interrupted(session->pmu_sampler, h);
+}
+
 tl_status tl_session_load(tl_session *session, tl_error *err) {
     // The index is tl_run_kind.
     static const tl_guest_type *const types[] = {&tl_guest_user, &tl_guest_system, &tl_guest_system};
@@ -302,6 +321,7 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
                                   .warn = take_note,
                                   .wants_stop = wants_stop,
                                   .mapped_code = look_for_places,
+                                  .interrupted = session->pmu_sampler ? interrupted : NULL,
                                   .code_map = session->code_map,
                                   .ctx = session};
     tl_status status = types[session->options.kind]->load(&setup, &session->guest, err);
@@ -313,6 +333,8 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
     if (session->code_file)
         tl_code_file_set_guest(session->code_file, session->guest);
     name_images(session);
+    if (session->pmu_sampler)
+        session->plan->source_type->begin_sampling(session->pmu_sampler);
     if (session->reader && !session->regions)
         session->plan->source_type->enable(session->reader);
     if (session->forward)
