@@ -272,6 +272,10 @@ const cli_option cli_option_rows[] = {
      "list events -P NAME, and rHEX; default: cycles.",
      "@pmus"},
     {A, OPT_PERIOD, 'c', "count", "PERIOD", WHAT, "With -P: events from one sample to the next.", NULL},
+    {A, OPT_INTERVAL, 'I', "interval", "LENGTH", WHAT,
+     "Keep the course of the run, too: counts at regular distances, threads on harts, visits of regions; tally export trace draws it. LENGTH "
+     "is as for tally stat: 10ms of simulated time, 1M instructions, 500kc cycles.",
+     NULL},
     {A, OPT_CALL_GRAPH, 'g', "call-graph", NULL, WHAT,
      "Count events of -e by calling context, too: exact calls, without frame pointers. tally report --children and exports show them.",
      NULL},
@@ -279,9 +283,10 @@ const cli_option cli_option_rows[] = {
      "Put the text of source files that this host has into the profile, so that it can be annotated anywhere.", NULL},
     {A, OPT_PIPELINE, 0, "pipeline", NULL, WHAT, "Instead of a profile: the pipeline, a record for each uop.", NULL},
     {A, OPT_ROI, 0, "roi", "START[..STOP]", WHAT,
-     "Record only what is fetched between reaching function START and reaching STOP; without STOP, from entering START until that call "
-     "returns. Names are those of tally stat --roi.",
+     "With --pipeline: record only what is fetched between reaching function START and reaching STOP; without STOP, from entering START until "
+     "that call returns. With -I: mark such visits on the course of the run. Names are those of tally stat --roi.",
      NULL},
+    {A, OPT_MARKERS, 0, "markers", NULL, WHAT, "With -I: mark the regions that the program marks itself with tally/roi.h.", NULL},
     {A, OPT_TRACE, 'o', "output", "FILE", HOW, "The file to write. Default: tally.profile; --pipeline needs one.", "@files"},
     {A, OPT_TRACE_FORMAT, 0, "format", "kanata|text", HOW,
      "kanata (the default) is the log format 0004 of Kanata, which Konata opens; text has a line for each uop.", "kanata text"},

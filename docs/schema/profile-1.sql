@@ -137,7 +137,7 @@ CREATE TABLE context_count (
     PRIMARY KEY (context, event)
 ) WITHOUT ROWID;
 
--- With -I: parts of the run in order, and what was counted in each.
+-- With -I: parts of the run in order, and what was counted in each. Each signal sums up to its total.
 CREATE TABLE interval (
     id INTEGER PRIMARY KEY NOT NULL,
     begin_cycles INTEGER NOT NULL,
@@ -154,6 +154,28 @@ CREATE TABLE interval_count (
 ) WITHOUT ROWID;
 
 -- The tables below were added later. A file without them is read as one in which they are empty.
+
+-- With -I: which thread a hart had from one machine cycle to another, in order of begin. Rows of a hart do not overlap.
+CREATE TABLE stint (
+    id INTEGER PRIMARY KEY NOT NULL,
+    thread INTEGER NOT NULL REFERENCES thread,
+    hart INTEGER NOT NULL,
+    begin_cycles INTEGER NOT NULL,
+    end_cycles INTEGER NOT NULL
+);
+
+-- With -I and --roi or --markers: regions of interest, and their visits by machine cycle, in order of begin. Counts are of the whole run.
+CREATE TABLE region (
+    id INTEGER PRIMARY KEY NOT NULL,
+    name TEXT NOT NULL
+);
+
+CREATE TABLE visit (
+    id INTEGER PRIMARY KEY NOT NULL,
+    region INTEGER NOT NULL REFERENCES region,
+    begin_cycles INTEGER NOT NULL,
+    end_cycles INTEGER NOT NULL
+);
 
 -- What a PMU design would have said (tally record -P PMU -c PERIOD): samples of its events, as software takes them that reads it.
 -- method: how samples come. truth: a formula over names of `event` for what is sampled; NULL: nothing counts the same. n_samples: the

@@ -28,6 +28,7 @@ void tl_code_map_free(tl_code_map *map) {
     free(map->spaces);
     free(map->mappings);
     free(map->rows);
+    free(map->stints);
     free(map);
 }
 
@@ -73,6 +74,20 @@ uint32_t tl_code_map_space(tl_code_map *map, uint32_t thread, uint64_t memory) {
         return TL_CODE_NONE;
     map->spaces[map->n_spaces] = (tl_code_space){.memory = memory, .thread = thread, .last_row = TL_CODE_NONE};
     return map->n_spaces++;
+}
+
+void tl_code_map_arrive(tl_code_map *map, uint32_t hart, uint32_t thread, uint64_t cycle) {
+    if (!map->keeps_stints || thread == TL_CODE_NONE || !make_room(map, (void **)&map->stints, map->n_stints, sizeof *map->stints))
+        return;
+    tl_code_map_leave(map, hart, cycle);
+    map->stints[map->n_stints] = (tl_code_stint){thread, hart, cycle, cycle};
+    map->open_stint[hart] = ++map->n_stints;
+}
+
+void tl_code_map_leave(tl_code_map *map, uint32_t hart, uint64_t cycle) {
+    if (map->open_stint[hart] != 0)
+        map->stints[map->open_stint[hart] - 1].end_cycles = cycle;
+    map->open_stint[hart] = 0;
 }
 
 uint32_t tl_code_map_mapping(tl_code_map *map, const tl_code_mapping *mapping) {

@@ -197,6 +197,7 @@ static void get_interval(profile_reader *r, void *item) {
     interval->end_cycles = number(r);
     interval->begin_ns = number(r);
     interval->end_ns = number(r);
+    r->is_damaged |= interval->end_cycles < interval->begin_cycles || interval->end_ns < interval->begin_ns;
 }
 
 // Counts of owner `i` begin where those of the one before end.
@@ -238,6 +239,25 @@ static void get_interval_count(profile_reader *r, void *item) {
     OWN(r->profile->intervals, r->profile->n_intervals, r->profile->interval_counts);
     count->event = number_below(r, r->profile->n_events);
     count->n = number(r);
+}
+
+static void get_stint(profile_reader *r, void *item) {
+    tl_profile_stint *stint = item;
+    stint->thread = number_below(r, r->profile->n_threads);
+    stint->hart = number_below(r, UINT32_MAX);
+    stint->begin_cycles = number(r);
+    stint->end_cycles = number(r);
+    r->is_damaged |= stint->end_cycles < stint->begin_cycles;
+}
+
+static void get_region(profile_reader *r, void *item) { ((tl_profile_region *)item)->name = text(r, false); }
+
+static void get_visit(profile_reader *r, void *item) {
+    tl_profile_visit *visit = item;
+    visit->region = number_below(r, r->profile->n_regions);
+    visit->begin_cycles = number(r);
+    visit->end_cycles = number(r);
+    r->is_damaged |= visit->end_cycles < visit->begin_cycles;
 }
 
 static void get_sampled(profile_reader *r, void *item) {
@@ -293,7 +313,7 @@ typedef struct reader_table {
 
 // Files of earlier versions do not have these tables.
 static bool is_later(const char *table) {
-    static const char *const later[] = {"sampled", "sample_count"};
+    static const char *const later[] = {"stint", "region", "visit", "sampled", "sample_count"};
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
         if (strcmp(table, later[i]) == 0)
             return true;
@@ -377,19 +397,21 @@ static void check_sample_sums(profile_reader *r) {
     }
 }
 
-// Contexts have all of an event, or nothing.
-static void check_context_sums(profile_reader *r) {
+// Contexts have all of an event, or nothing. Intervals have all of every event, or there are none.
+static void check_tallies(profile_reader *r, const char *table, const tl_profile_tally *tallies, uint32_t n, bool must_have_all) {
     const tl_profile *p = r->profile;
     uint64_t *sums = calloc((size_t)p->n_events + 1, sizeof *sums);
     bool *is_counted = calloc((size_t)p->n_events + 1, sizeof *is_counted);
-    r->table = "context_count";
+    r->table = table;
     r->lacks_memory |= !sums || !is_counted;
-    for (uint32_t i = 0; sums && is_counted && i < p->n_context_counts; i++) {
-        sums[p->context_counts[i].event] += p->context_counts[i].n;
-        is_counted[p->context_counts[i].event] = true;
+    for (uint32_t i = 0; sums && is_counted && i < n; i++) {
+        sums[tallies[i].event] += tallies[i].n;
+        is_counted[tallies[i].event] = true;
     }
-    for (uint32_t i = 0; sums && is_counted && i < p->n_events; i++)
-        r->is_damaged |= is_counted[i] && (p->events[i].kind != TL_PROFILE_SIGNAL || sums[i] != p->events[i].total);
+    for (uint32_t i = 0; sums && is_counted && i < p->n_events; i++) {
+        const bool is_signal = p->events[i].kind == TL_PROFILE_SIGNAL;
+        r->is_damaged |= (is_counted[i] || (must_have_all && is_signal)) && (!is_signal || sums[i] != p->events[i].total);
+    }
     free(sums);
     free(is_counted);
 }
@@ -420,6 +442,9 @@ static void read_all_tables(profile_reader *r) {
          get_interval},
         {"interval_count", "SELECT interval, event, n FROM interval_count ORDER BY interval, event", ITEMS(interval_counts), false,
          get_interval_count},
+        {"stint", "SELECT id, thread, hart, begin_cycles, end_cycles FROM stint ORDER BY id", ITEMS(stints), true, get_stint},
+        {"region", "SELECT id, name FROM region ORDER BY id", ITEMS(regions), true, get_region},
+        {"visit", "SELECT id, region, begin_cycles, end_cycles FROM visit ORDER BY id", ITEMS(visits), true, get_visit},
         {"sampled", "SELECT id, name, pmu, method, period, truth, n_samples, n_lost FROM sampled ORDER BY id", ITEMS(sampled), true,
          get_sampled},
         {"sample_count", "SELECT sampled, instruction, thread, n FROM sample_count ORDER BY sampled, instruction, thread", ITEMS(samples),
@@ -433,7 +458,9 @@ static void read_all_tables(profile_reader *r) {
     if (!r->is_damaged && !r->lacks_memory)
         check_sums(r);
     if (!r->is_damaged && !r->lacks_memory)
-        check_context_sums(r);
+        check_tallies(r, "context_count", r->profile->context_counts, r->profile->n_context_counts, false);
+    if (!r->is_damaged && !r->lacks_memory)
+        check_tallies(r, "interval_count", r->profile->interval_counts, r->profile->n_interval_counts, r->profile->n_intervals > 0);
     if (!r->is_damaged && !r->lacks_memory)
         check_sample_sums(r);
 }

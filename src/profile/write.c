@@ -156,6 +156,28 @@ static void put_interval(writer *w, uint32_t i) {
     put_number(w, interval->end_ns);
 }
 
+static void put_stint(writer *w, uint32_t i) {
+    const tl_profile_stint *stint = &w->profile->stints[i];
+    put_number(w, i);
+    put_number(w, stint->thread);
+    put_number(w, stint->hart);
+    put_number(w, stint->begin_cycles);
+    put_number(w, stint->end_cycles);
+}
+
+static void put_region(writer *w, uint32_t i) {
+    put_number(w, i);
+    put_text(w, w->profile->regions[i].name);
+}
+
+static void put_visit(writer *w, uint32_t i) {
+    const tl_profile_visit *visit = &w->profile->visits[i];
+    put_number(w, i);
+    put_number(w, visit->region);
+    put_number(w, visit->begin_cycles);
+    put_number(w, visit->end_cycles);
+}
+
 static void put_sampled(writer *w, uint32_t i) {
     const tl_profile_sampled *sampled = &w->profile->sampled[i];
     put_number(w, i);
@@ -260,6 +282,9 @@ static void put_all(writer *w) {
         {"INSERT INTO instruction VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", p->n_insns, put_insn},
         {"INSERT INTO context VALUES (?, ?, ?, ?, ?, ?)", p->n_contexts, put_context},
         {"INSERT INTO interval VALUES (?, ?, ?, ?, ?)", p->n_intervals, put_interval},
+        {"INSERT INTO stint VALUES (?, ?, ?, ?, ?)", p->n_stints, put_stint},
+        {"INSERT INTO region VALUES (?, ?)", p->n_regions, put_region},
+        {"INSERT INTO visit VALUES (?, ?, ?, ?)", p->n_visits, put_visit},
         {"INSERT INTO sampled VALUES (?, ?, ?, ?, ?, ?, ?, ?)", p->n_sampled, put_sampled},
     };
     for (size_t t = 0; t < sizeof tables / sizeof tables[0] && begin_rows(w, tables[t].sql); t++) {

@@ -18,6 +18,7 @@
 #include "session/recording_contexts.h"
 #include "session/recording_names.h"
 #include "session/recording_samples.h"
+#include "session/recording_timeline.h"
 
 struct tl_recording {
     tl_session *session;
@@ -26,9 +27,12 @@ struct tl_recording {
     tl_code_map *map;
     tl_recorded_contexts contexts; // its graph is NULL without -g
     tl_recorded_samples samples;   // its source is NULL without a PMU
+    tl_recorded_timeline timeline; // its machine is NULL without intervals
 };
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for a profile"); }
+
+static void take_interval(void *ctx, uint64_t now_cycles) { tl_recorded_timeline_step(ctx, now_cycles); }
 
 // Before the run, because a wrong name must not cost one.
 static tl_status choose_events(tl_recording *recording, const tl_session_parts *parts, bool with_calls, tl_error *err) {
@@ -42,6 +46,8 @@ static tl_status choose_events(tl_recording *recording, const tl_session_parts *
     if (status == TL_OK && with_calls)
         status = tl_recorded_contexts_begin(profile, recording->attribution, &parts->machine->probe, event_of_cell, is_cycle_cause,
                                             &recording->contexts, err);
+    if (status == TL_OK && parts->options->interval != TL_INTERVAL_NONE)
+        status = tl_recorded_timeline_begin(&recording->timeline, recording->machine, recording->map, event_of_cell, profile->n_events, err);
     tl_profile_release(profile);
     free(event_of_cell);
     free(is_cycle_cause);
@@ -56,7 +62,10 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
                        "pipeline with --pipeline",
                        parts.machine->config.name);
     if (parts.is_partial)
-        return tl_fail(err, TL_EINVAL, "a profile is of the whole run; leave --roi, --markers, --fast-forward and --sample out");
+        return tl_fail(err, TL_EINVAL, "a profile is of the whole run; leave --fast-forward and --sample out");
+    if (parts.has_regions && parts.options->interval == TL_INTERVAL_NONE)
+        return tl_fail(err, TL_EINVAL,
+                       "a profile is of the whole run, and regions are marks on its course; leave --roi and --markers out, or give -I");
     if (with_calls && parts.options->kind == TL_RUN_BOOT)
         return tl_fail(err, TL_EINVAL, "-g follows calls of one program, and a guest kernel switches between many; leave -g out");
     tl_recording *recording = calloc(1, sizeof *recording);
@@ -78,6 +87,8 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
     for (uint32_t i = 0; i < parts.machine->n_harts; i++)
         parts.machine->harts[i]->attribution = recording->attribution;
     tl_session_set_code_map(session, recording->map);
+    if (recording->timeline.machine)
+        tl_session_watch_course(session, take_interval, tl_recorded_timeline_visit, &recording->timeline);
     if (parts.options->kind != TL_RUN_USER)
         tl_recorded_board_begin(recording->map, recording->machine);
     *ret_recording = recording;
@@ -90,6 +101,8 @@ void tl_recording_free(tl_recording *recording) {
     tl_session_set_code_map(recording->session, NULL);
     for (uint32_t i = 0; i < recording->machine->n_harts; i++)
         recording->machine->harts[i]->attribution = NULL;
+    tl_session_watch_course(recording->session, NULL, NULL, NULL);
+    tl_recorded_timeline_done(&recording->timeline);
     tl_recorded_samples_done(&recording->samples);
     tl_recorded_contexts_done(&recording->contexts);
     tl_code_map_free(recording->map);
@@ -380,6 +393,8 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
         status = tl_recorded_contexts_end(&recording->contexts, p, map, insn_of_row, err);
     if (status == TL_OK && recording->samples.source)
         status = tl_recorded_samples_end(&recording->samples, parts->outline, p, insn_of_row, thread_of_row, err);
+    if (status == TL_OK && recording->timeline.machine)
+        status = tl_recorded_timeline_end(&recording->timeline, parts->now_cycles, p, err);
     free(thread_of_row);
     free(insn_of_row);
     free(c.sums);

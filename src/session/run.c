@@ -52,6 +52,9 @@ struct tl_session {
     tl_sampler sampler;
     tl_code_file *code_file; // NULL: no host profile
     tl_code_map *code_map;   // of a recording; NULL: none
+    // The end of an interval; NULL: nobody watches.
+    void (*watch_interval)(void *ctx, uint64_t now_cycles);
+    void *watch_ctx;
     bool has_events;         // options named some
     bool has_ended;
     tl_end_reason reason;
@@ -492,6 +495,10 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
         end_run(session, TL_END_MAX_INSNS, "");
     } else if (insns >= interval_insns || has_reached(session, interval_cycle)) {
         session->n_intervals++;
+        if (session->watch_interval) {
+            tl_machine_sync(session->machine);
+            session->watch_interval(session->watch_ctx, session->guest->type->now_cycles(session->guest));
+        }
         *ret_state = TL_RUN_INTERVAL;
     } else {
         *ret_state = TL_RUN_GOING;
@@ -731,10 +738,19 @@ tl_session_parts tl_session_parts_of(tl_session *session) {
                               .outline = session->plan->outline,
                               .options = &session->options,
                               .has_events = session->has_events,
-                              .is_partial = session->regions || session->forward,
+                              .is_partial = session->forward != NULL,
+                              .has_regions = session->regions != NULL,
+                              .now_cycles = now_cycles(session),
                               .reason = session->reason,
                               .status = session->status,
                               .signal = session->signal};
+}
+
+void tl_session_watch_course(tl_session *session, void (*interval)(void *ctx, uint64_t now_cycles), tl_region_visit_fn *visit, void *ctx) {
+    session->watch_interval = interval;
+    session->watch_ctx = ctx;
+    if (session->regions)
+        tl_regions_watch_visits(session->regions, visit, ctx);
 }
 
 void tl_session_set_code_map(tl_session *session, tl_code_map *map) { session->code_map = map; }

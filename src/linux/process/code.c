@@ -24,7 +24,7 @@ static uint32_t process_number(tl_code_map *map, const tl_process *p, const char
     return tl_code_map_process(map, p->pid, parent, name);
 }
 
-static void set_space(tl_thread *t) {
+static uint32_t set_space(tl_thread *t) {
     tl_code_map *map = t->os->options.code_map;
     const tl_thread *leader = t->process->threads ? t->process->threads : t;
     const uint32_t process = process_number(map, t->process, leader->comm);
@@ -33,16 +33,22 @@ static void set_space(tl_thread *t) {
     if (t->code_space == 0)
         t->code_space = tl_code_map_space(map, thread, t->process->vm->id) + 1;
     if (t->code_space == 0)
-        return;
+        return thread;
     tl_machine_sync(t->os->machine);
     tl_attribution_set_space(map->attribution, t->hart->id, t->code_space - 1);
+    return thread;
 }
 
-void tl_code_arrive(tl_thread *t) { set_space(t); }
+void tl_code_arrive(tl_thread *t) {
+    const uint32_t thread = set_space(t);
+    tl_code_map_arrive(t->os->options.code_map, t->hart->id, thread, t->hart->now);
+}
+
+void tl_code_leave(tl_thread *t) { tl_code_map_leave(t->os->options.code_map, t->hart->id, t->hart->now); }
 
 void tl_code_changed(tl_thread *t) {
     t->code_space = 0;
-    set_space(t);
+    (void)set_space(t);
 }
 
 static uint8_t *read_file(tl_os *os, tl_file *file, uint64_t *ret_n) {
@@ -152,7 +158,7 @@ void tl_code_leaves(tl_vm *vm, uint64_t start, uint64_t end) {
         for (tl_thread *t = p->vm == vm ? p->threads : NULL; t; t = t->next_in_process) {
             t->code_space = 0;
             if (t->hart)
-                set_space(t);
+                (void)set_space(t);
         }
     }
 }
