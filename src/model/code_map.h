@@ -65,7 +65,7 @@ typedef struct tl_code_map {
     tl_code_row *rows;
     tl_code_stint *stints; // in order of their begin
     uint32_t n_objects, n_processes, n_threads, n_spaces, n_mappings, n_rows, n_stints;
-    bool keeps_stints;                  // they grow with the length of the run
+    bool keeps_stints;                 // they grow with the length of the run
     uint32_t open_stint[TL_MAX_HARTS]; // + 1; 0: no thread is on the hart
     bool lacks_memory;
 } tl_code_map;

@@ -491,8 +491,8 @@ static bool has_schema(profile_reader *r) {
         const char *type = is_there ? (const char *)sqlite3_column_text(r->row, 0) : NULL;
         const char *text_here = is_there ? (const char *)sqlite3_column_text(r->row, 1) : NULL;
         if (is_there)
-            is_same = type && text_here && strcmp(type, "table") == 0 &&
-                      strcmp(text_here, (const char *)sqlite3_column_text(wanted, 1)) == 0;
+            is_same =
+                type && text_here && strcmp(type, "table") == 0 && strcmp(text_here, (const char *)sqlite3_column_text(wanted, 1)) == 0;
         else
             is_same = is_same && is_later(name);
         sqlite3_finalize(r->row);

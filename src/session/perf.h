@@ -94,8 +94,8 @@ uint64_t tl_perf_source_next_turn(const void *reader);
 void tl_perf_source_turn(void *reader);
 const tl_perf_count *tl_perf_source_read(void *reader, uint32_t *ret_n);
 // Of drivers with has_interrupts: perf_sampling.c.
-TL_MUST_CHECK tl_status tl_perf_sampling_attach(tl_source *source, tl_machine *machine, const tl_sample_taker *sampling, tl_arena *of_outline,
-                                                tl_arena *of_run, void **ret_sampler, tl_error *err);
+TL_MUST_CHECK tl_status tl_perf_sampling_attach(tl_source *source, tl_machine *machine, const tl_sample_taker *sampling,
+                                                tl_arena *of_outline, tl_arena *of_run, void **ret_sampler, tl_error *err);
 void tl_perf_sampling_begin(void *sampler);
 void tl_perf_sampling_interrupted(void *sampler, tl_hart *h);
 tl_perf_plan *tl_perf_source_plan(tl_source *source);

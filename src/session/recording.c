@@ -47,7 +47,8 @@ static tl_status choose_events(tl_recording *recording, const tl_session_parts *
         status = tl_recorded_contexts_begin(profile, recording->attribution, &parts->machine->probe, event_of_cell, is_cycle_cause,
                                             &recording->contexts, err);
     if (status == TL_OK && parts->options->interval != TL_INTERVAL_NONE)
-        status = tl_recorded_timeline_begin(&recording->timeline, recording->machine, recording->map, event_of_cell, profile->n_events, err);
+        status =
+            tl_recorded_timeline_begin(&recording->timeline, recording->machine, recording->map, event_of_cell, profile->n_events, err);
     tl_profile_release(profile);
     free(event_of_cell);
     free(is_cycle_cause);
@@ -99,6 +100,9 @@ void tl_recording_free(tl_recording *recording) {
     if (!recording)
         return;
     tl_session_set_code_map(recording->session, NULL);
+    const tl_session_parts parts = tl_session_parts_of(recording->session);
+    if (parts.guest && parts.guest->type->end_code_map) // a run that did not come so far
+        parts.guest->type->end_code_map(parts.guest);
     for (uint32_t i = 0; i < recording->machine->n_harts; i++)
         recording->machine->harts[i]->attribution = NULL;
     tl_session_watch_course(recording->session, NULL, NULL, NULL);

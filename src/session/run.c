@@ -34,10 +34,10 @@ struct tl_session {
     tl_guest *guest;        // NULL: not loaded
     tl_run_options options; // strings are the arena's
     tl_arena arena;
-    tl_tap *tap;  // for cycle records; NULL: none
-    void *reader; // of the plan's source, while the program runs; NULL: none
+    tl_tap *tap;       // for cycle records; NULL: none
+    void *reader;      // of the plan's source, while the program runs; NULL: none
     void *pmu_sampler; // of the plan's source; NULL: it does not sample
-    struct {      // as the program left it, once counters were read for a report
+    struct {           // as the program left it, once counters were read for a report
         tl_reading *reading;
         uint64_t *totals;
         uint64_t instructions, cycles;
@@ -55,7 +55,7 @@ struct tl_session {
     // The end of an interval; NULL: nobody watches.
     void (*watch_interval)(void *ctx, uint64_t now_cycles);
     void *watch_ctx;
-    bool has_events;         // options named some
+    bool has_events; // options named some
     bool has_ended;
     tl_end_reason reason;
     int status, signal;

@@ -12,7 +12,7 @@
 #include "model/tap.h"
 
 typedef struct tl_session tl_session;
-struct tl_code_map;  // model/code_map.h
+struct tl_code_map;     // model/code_map.h
 struct tl_sample_taker; // session/source.h
 struct tl_source;
 

@@ -58,8 +58,8 @@ typedef struct tl_source_type {
     // Samples that software takes with this design while the program runs (tally record -P). NULL:
     // no counter of it interrupts. Each event of `source` has a counter that interrupts after
     // `sampling.period` of it. TL_EINVAL: the preset does not interrupt, or has too few counters.
-    TL_MUST_CHECK tl_status (*attach_sampling)(tl_source *source, tl_machine *machine, const tl_sample_taker *sampling, tl_arena *of_outline,
-                                               tl_arena *of_run, void **ret_sampler, tl_error *err);
+    TL_MUST_CHECK tl_status (*attach_sampling)(tl_source *source, tl_machine *machine, const tl_sample_taker *sampling,
+                                               tl_arena *of_outline, tl_arena *of_run, void **ret_sampler, tl_error *err);
     void (*begin_sampling)(void *sampler); // the program is loaded; interrupt lines are enabled
     // A line of the hart is pending before the instruction at h->pc. Clears it.
     void (*interrupted)(void *sampler, tl_hart *h);

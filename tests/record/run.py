@@ -470,6 +470,45 @@ def a_call_graph_is_refused_where_there_is_none():
     fails(["record", "-g", "-m", "ooo", "-o", file("x"), "--", assembled()], 2, "out-of-order core")
 
 
+@test
+def intervals_and_stints_are_the_whole_run():
+    for name, *words in (("threads_sync", "--harts", "2"), ("process_exec",)):
+        exact, _, _ = record("exact.profile", *words, "--", guest(name))
+        path, _, _ = record("course.profile", *words, "-I", "100kc", "--", guest(name))
+        equal(rows(path, EXACT) == rows(exact, EXACT), True, f"{name}: counts by instruction")
+        equal(rows(path, "SELECT name, total, sum(n) FROM event LEFT JOIN interval_count ON event = event.id WHERE kind = 'signal' GROUP BY event.id "
+                         "HAVING total <> ifnull(sum(n), 0)"), [], f"{name}: intervals sum up")
+        intervals = rows(path, "SELECT begin_cycles, end_cycles FROM interval ORDER BY id")
+        equal((intervals[0][0], [a[1] for a in intervals[:-1]]), (0, [b[0] for b in intervals[1:]]), "intervals follow each other")
+        if any(not (n + 1) * 100000 <= end < (n + 1) * 100000 + 20000 for n, (_, end) in enumerate(intervals[:-1])):
+            raise AssertionError(f"{name}: ends of intervals {intervals}")
+        # A hart has one thread at a time, and is busy as long as it has one.
+        stints = rows(path, "SELECT hart, begin_cycles, end_cycles FROM stint ORDER BY hart, begin_cycles")
+        equal([b for a, b in zip(stints, stints[1:]) if a[0] == b[0] and b[1] < a[2]], [], "stints do not overlap")
+        busy = sum(end - begin for _, begin, end in stints)
+        cycles = rows(path, "SELECT total FROM event WHERE name = 'hart.cycle'")[0][0]
+        if not 0.98 * cycles <= busy <= 1.02 * cycles:
+            raise AssertionError(f"{name}: harts had threads for {busy} cycles, and were busy for {cycles}")
+        equal({thread for thread, in rows(path, "SELECT DISTINCT thread FROM stint")} <= {thread for thread, in rows(path, "SELECT id FROM thread")}, True)
+        status, stdout, _ = tally("stat", "-j", "-e", "hart.instret", "-I", "100kc", *words, "--", guest(name))
+        equal(status, 0, stdout)
+
+
+@test
+def regions_are_marks_on_the_course_of_a_run():
+    path, _, stderr = record("region.profile", "-I", "1ms", "--roi", "inner", "--", assembled())
+    n_visits, name = rows(path, "SELECT count(*), region.name FROM visit JOIN region ON region.id = region")[0]
+    equal(name, "inner", stderr)
+    equal(n_visits, rows(path, "SELECT max(n) FROM count JOIN instruction ON instruction.id = instruction JOIN function ON function.id = function "
+                               "JOIN event ON event.id = event WHERE event.name = 'hart.instret' AND function.name = 'inner' AND instruction.address = function.address")[0][0])
+    visits = rows(path, "SELECT begin_cycles, end_cycles FROM visit ORDER BY id")
+    equal(all(a[1] <= b[0] for a, b in zip(visits, visits[1:])), True, "visits follow each other")
+    fails(["record", "-o", file("x"), "--roi", "inner", "--", assembled()], 2, "--roi and --markers go with --pipeline or -I")
+    fails(["record", "-o", file("x"), "--markers", "--", assembled()], 2, "--roi and --markers go with --pipeline or -I")
+    fails(["record", "-o", file("x"), "-I", "1ms", "--roi", "nowhere", "--", assembled()], 2, "nowhere")
+    fails(["record", "-o", file("x"), "-m", "ooo", "-I", "1ms", "--pipeline", "--", assembled()], 2, "-I is of a profile")
+
+
 SAMPLED = ("-P", "rvhpm:linux", "-c", "997")
 OF_INSNS = "SELECT address, sum(sample_count.n) FROM sample_count JOIN instruction ON instruction.id = instruction GROUP BY address"
 
