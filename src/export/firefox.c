@@ -41,8 +41,10 @@ typedef struct fox {
     node *nodes;
     sample *samples;
     uint32_t n_funcs, n_frames, n_nodes, n_samples;
-    double ms_per_cycle;
+    double clock_hz;
 } fox;
+
+static double ms_of(const fox *f, uint64_t cycles) { return (double)cycles * 1e3 / f->clock_hz; }
 
 #define ADD(f, member) tl_profile_grow((void **)&(f)->member, &(f)->n_##member, sizeof *(f)->member)
 
@@ -277,8 +279,8 @@ static void put_markers(fox *f, bool has_visits, const uint32_t *region_names) {
     }
     tl_json_end_array(json);
     COLUMN(json, "name", n, tl_json_u64(json, NULL, region_names[visits[i].region]));
-    COLUMN(json, "startTime", n, tl_json_double(json, NULL, (double)visits[i].begin_cycles * f->ms_per_cycle));
-    COLUMN(json, "endTime", n, tl_json_double(json, NULL, (double)visits[i].end_cycles * f->ms_per_cycle));
+    COLUMN(json, "startTime", n, tl_json_double(json, NULL, ms_of(f, visits[i].begin_cycles)));
+    COLUMN(json, "endTime", n, tl_json_double(json, NULL, ms_of(f, visits[i].end_cycles)));
     put_same(json, "phase", n, MARKER_IS_INTERVAL);
     put_same(json, "category", n, 0);
     tl_json_u64(json, "length", n);
@@ -306,7 +308,7 @@ static void put_samples(fox *f, uint32_t thread) {
     tl_json_begin_array(json, "timeDeltas");
     for (uint32_t i = 0; i < f->n_samples; i++)
         if (f->samples[i].thread == thread) {
-            tl_json_double(json, NULL, (double)before * f->ms_per_cycle);
+            tl_json_double(json, NULL, ms_of(f, before));
             before = f->samples[i].weight;
         }
     tl_json_end_array(json);
@@ -379,8 +381,7 @@ static tl_status put_counters(fox *f, tl_error *err) {
         tl_json_u64(json, "sortWeight", m);
         tl_json_end_object(json);
         tl_json_begin_object(json, "samples");
-        COLUMN(json, "timeDeltas", n,
-               tl_json_double(json, NULL, (double)(p->intervals[i].end_cycles - p->intervals[i].begin_cycles) * f->ms_per_cycle));
+        COLUMN(json, "timeDeltas", n, tl_json_double(json, NULL, ms_of(f, (p->intervals[i].end_cycles - p->intervals[i].begin_cycles))));
         COLUMN(json, "count", n, tl_json_u64(json, NULL, count_in(f, i, m, weights)));
         put_same(json, "number", n, 0);
         tl_json_u64(json, "length", n);
@@ -421,7 +422,7 @@ static tl_status write_all(fox *f, tl_error *err) {
 
 tl_status tl_export_firefox(const tl_profile *profile, const tl_export_measures *measures, FILE *stream, tl_error *err) {
     const double clock_hz = strtod(tl_profile_setting_of(profile, "clock_hz"), NULL);
-    fox f = {.profile = profile, .measures = measures, .ms_per_cycle = clock_hz > 0 ? 1e3 / clock_hz : 1e-6};
+    fox f = {.profile = profile, .measures = measures, .clock_hz = clock_hz > 0 ? clock_hz : 1e9};
     tl_json_init_file(&f.json, stream, TL_JSON_LINES);
     tl_status status = tl_export_each_stack(profile, measures, add_stack, &f, err);
     if (status == TL_OK)

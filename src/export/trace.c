@@ -15,7 +15,7 @@ typedef struct tracer {
     const tl_profile *profile;
     const tl_export_measures *measures;
     tl_json json;
-    double us_per_cycle;
+    double clock_hz;
 } tracer;
 
 static void begin_event(tracer *t, const char *phase, const char *name, int64_t pid, int64_t tid) {
@@ -26,7 +26,7 @@ static void begin_event(tracer *t, const char *phase, const char *name, int64_t 
     tl_json_i64(&t->json, "tid", tid);
 }
 
-static void put_time(tracer *t, const char *key, uint64_t cycles) { tl_json_double(&t->json, key, (double)cycles * t->us_per_cycle); }
+static void put_time(tracer *t, const char *key, uint64_t cycles) { tl_json_double(&t->json, key, (double)cycles * 1e6 / t->clock_hz); }
 
 static void put_name(tracer *t, const char *kind, int64_t pid, int64_t tid, const char *name) {
     begin_event(t, "M", kind, pid, tid);
@@ -123,7 +123,7 @@ static void put_visit(tracer *t, uint32_t number) {
 
 tl_status tl_export_trace(const tl_profile *profile, const tl_export_measures *measures, FILE *stream, tl_error *err) {
     const double clock_hz = strtod(tl_profile_setting_of(profile, "clock_hz"), NULL);
-    tracer t = {.profile = profile, .measures = measures, .us_per_cycle = clock_hz > 0 ? 1e6 / clock_hz : 1e-3};
+    tracer t = {.profile = profile, .measures = measures, .clock_hz = clock_hz > 0 ? clock_hz : 1e9};
     if (profile->n_intervals == 0)
         return tl_fail(err, TL_EINVAL, "trace: the profile has no intervals; record it with tally record -I LENGTH");
     tl_json_init_file(&t.json, stream, TL_JSON_LINES);

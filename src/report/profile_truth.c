@@ -55,7 +55,7 @@ static bool put_count(tl_profile *view, uint32_t thread, uint32_t event, uint64_
     return true;
 }
 
-// What one instruction caused in the next of its threads.
+// The truth of one instruction in the next of its threads.
 static uint64_t truth_at(const tl_profile *p, const tl_profile_insn *insn, uint32_t *k, const tl_formula *truth, uint64_t *values) {
     const uint32_t end = insn->first_count + insn->n_counts, first = *k;
     for (; *k < end && p->counts[*k].thread == p->counts[first].thread; ++*k)

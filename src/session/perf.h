@@ -79,8 +79,8 @@ void tl_perf_turn(tl_perf *perf); // 4 ms have passed
 uint64_t tl_perf_next_turn(const tl_perf *perf);
 const tl_perf_count *tl_perf_read(tl_perf *perf); // up to now
 
-// Of these counters: a fixed one if the driver prefers it and there is one, otherwise a programmable
-// one. -1: none counts the event.
+// Of these counters: a fixed one if the driver prefers it and there is one, otherwise a
+// programmable one. -1: none counts the event.
 int tl_perf_choose(const tl_perf_plan *plan, const tl_perf_event *event, uint32_t counters);
 
 // Members of a design's tl_source_type. tl_perf_source_resolve wants the driver besides.

@@ -16,8 +16,8 @@ struct tl_reading;
 // Taker of samples. `event` is a number in tl_source.counted. Samples cost the machine nothing.
 typedef struct tl_sample_taker {
     uint64_t period;
-    void (*take)(void *ctx, tl_hart *h, uint32_t event, uint64_t pc); // the hart's thread had it
-    void (*lose)(void *ctx, uint32_t event, uint64_t n);              // one sample stands for n more
+    void (*take)(void *ctx, tl_hart *h, uint32_t event, uint64_t pc); // of the hart
+    void (*lose)(void *ctx, uint32_t event, uint64_t n);              // so many were not taken
     void *ctx;
 } tl_sample_taker;
 
