@@ -258,6 +258,28 @@ def generated(root):
 
 
 @test
+def generated_code_is_named_by_a_jitdump_file():
+    if not shutil.which(CROSS):
+        raise Skip(f"there is no {CROSS}")
+    root = file("jit-root")
+    os.makedirs(root)
+    subprocess.run([CROSS, "-O1", "-static", "-o", os.path.join(root, "jit"), os.path.join(HERE, "jit.c")], check=True)
+    path, status, stderr = record("jit.profile", "--root", root, "--", "/jit", "/jit-1000.dump")
+    equal((status, stderr), (0, ""))
+    names = rows(path, "SELECT function.name, source.path, instruction.line, disassembly FROM instruction JOIN object ON object.id = instruction.object "
+                       "LEFT JOIN function ON function.id = function LEFT JOIN source ON source.id = instruction.source "
+                       "WHERE object.kind = 'jit' ORDER BY instruction.address")
+    calc = "/src/calc.lang"
+    equal(names, [("doubled twice", calc, 7, "add a0,a0,a0"), ("doubled twice", calc, 8, "add a0,a0,a0"), ("doubled twice", calc, 8, "ret"),
+                  (None, None, 0, "add a0,a0,3"), (None, None, 0, "add a0,a0,3"), (None, None, 0, "ret"),
+                  ("plus six", calc, 17, "add a0,a0,3"), ("plus six", calc, 18, "add a0,a0,3"), ("plus six", calc, 18, "ret")])
+    contains(tally("report", "-s", "srcline", path)[1], "calc.lang:18")
+    # A file of another name is no jitdump, and a damaged one names what stands before the damage.
+    path, _, _ = record("jit.profile", "--root", root, "--", "/jit", "/code.dump")
+    equal(rows(path, "SELECT count(*) FROM object WHERE kind = 'jit'"), [(0,)])
+
+
+@test
 def generated_code_is_named_by_the_map_that_the_guest_left():
     root = file("root")
     os.makedirs(os.path.join(root, "tmp"))
@@ -278,6 +300,9 @@ def generated_code_is_named_by_the_map_that_the_guest_left():
     equal(named(f"{first:x} ffffffffffffffff all\n"), {row[0]: "all" for row in found})
     equal(named("0 1 before\nffffffffffffffff ffffffffffffffff behind\n"), {})
     equal(set(named("0 ffffffffffffffff first\n" + "0 ffffffffffffffff next\n" * 300000).values()), {"first"})
+    # A name of any length ends its line, and is cut.
+    long = named(f"{first:x} 2 {'n' * 100000}\n{second:x} 4 next\n")
+    equal((set(long[first]), 4000 < len(long[first]) < 4200, long[second]), ({"n"}, True, "next"))
     os.remove(path)
     os.mkfifo(path)  # nobody writes to it
     equal(generated(root), found)

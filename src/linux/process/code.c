@@ -129,10 +129,31 @@ static bool has_code(const tl_vm *vm, uint64_t start, uint64_t end) {
     return false;
 }
 
+// The process of a file "jit-PID.dump"; 0: the file has another name.
+static int32_t dumped_pid(const tl_file *file) {
+    const char *path = tl_file_path(file), *slash = path ? strrchr(path, '/') : NULL;
+    int pid = 0, n = 0;
+    if (!slash || sscanf(slash, "/jit-%9d.dump%n", &pid, &n) != 1 || n == 0 || slash[n] != '\0')
+        return 0;
+    return pid > 0 ? pid : 0;
+}
+
+// A JIT maps its jitdump file as code, so that profilers find it, and unmaps it when all is written.
+static void take_dumps(const tl_vm *vm, uint64_t start, uint64_t end) {
+    for (const tl_vma *area = tl_areas_after(vm, start); area && area->start < end; area = area->next) {
+        const int32_t pid = (area->prot & TL_PROT_EXEC) && area->file ? dumped_pid(area->file) : 0;
+        uint64_t n;
+        uint8_t *bytes = pid != 0 ? read_file(vm->os, area->file, &n) : NULL;
+        if (bytes)
+            tl_code_map_dump(vm->os->options.code_map, pid, bytes, n);
+    }
+}
+
 void tl_code_leaves(tl_vm *vm, uint64_t start, uint64_t end) {
     tl_code_map *map = vm->os->options.code_map;
     if (!has_code(vm, start, end))
         return;
+    take_dumps(vm, start, end);
     tl_machine *machine = vm->os->machine;
     tl_machine_sync(machine);
     if (machine->n_harts > 0) // rows of what the kernel counted since the last run
