@@ -119,7 +119,8 @@ static bool take_debug(reader *r, const uint8_t *bytes, uint64_t n) {
         if (!line)
             return false;
         const char *text = (const char *)bytes + at + ENTRY_BYTES;
-        const bool is_same = last && (uint8_t)text[0] == 0xff && text[1] == '\0'; // "\377": that of the entry before
+        // "\377" is the path of the entry before.
+        const bool is_same = last && (uint8_t)text[0] == 0xff && text[1] == '\0';
         last = is_same ? last : text;
         *line = (tl_jit_line){tl_get64(bytes + at), tl_get32(bytes + at + 8), last};
         r->debug_n++;

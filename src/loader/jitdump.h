@@ -17,7 +17,7 @@ typedef struct tl_jit_line {
 typedef struct tl_jit_code { // a function at one place
     uint64_t address, size_bytes, index;
     const char *name;
-    const uint8_t *bytes;       // [size_bytes]
+    const uint8_t *bytes;         // [size_bytes]
     uint32_t first_line, n_lines; // in lines, as the file orders them
 } tl_jit_code;
 

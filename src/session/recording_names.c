@@ -382,8 +382,8 @@ static bool name_by_dump(naming *w, uint32_t *next, const tl_jitdump *dump) {
     return true;
 }
 
-// Reads a line without its end into a buffer. What does not fit is skipped. *n_bytes grows by what
-// was read. false: there is none.
+// Reads a line without its end into a buffer, and skips the rest of a longer one. *n_bytes grows by
+// all that was read. false: there is none.
 static bool read_line(FILE *stream, char *line, size_t size, size_t *n_bytes) {
     if (!fgets(line, (int)size, stream))
         return false;

@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
     }
     fclose(stream);
     uint64_t sum = run(area, 0, 5) + run(area + page, 1, 5); // 20 + 11
-    sum += run(area + 2 * CODE_BYTES, 1, 1);                // 7, which nobody describes
+    sum += run(area + 2 * CODE_BYTES, 1, 1);                 // 7, which nobody describes
     munmap(marker, page);
     return sum == 38 ? 0 : 3;
 }
