@@ -113,6 +113,7 @@ enum cli_option_id {
     OPT_JOBS,
     OPT_SLURM,
     OPT_ONLY,
+    OPT_KERNEL_SYMBOLS,
     OPT_PERIOD,
     OPT_AGAINST_TRUTH,
     OPT_HELP,

@@ -407,6 +407,7 @@ static const value_row rows[] = {
     {.id = OPT_BARE, .kind = VALUE_ENUM, .offset = AT(run.kind), .least = TL_RUN_BARE},
     {.id = OPT_BIOS, .kind = VALUE_TEXT, .offset = AT(run.bios), .shown = "--bios", .said = NO_FILE},
     {.id = OPT_KERNEL, .kind = VALUE_TEXT, .offset = AT(run.kernel), .shown = "--kernel", .said = NO_FILE},
+    {.id = OPT_KERNEL_SYMBOLS, .kind = VALUE_TEXT, .offset = AT(run.kernel_symbols), .shown = "--vmlinux", .said = NO_FILE},
     {.id = OPT_INITRD, .kind = VALUE_TEXT, .offset = AT(run.initrd), .shown = "--initrd", .said = NO_FILE},
     {.id = OPT_COMMAND_LINE, .kind = VALUE_TEXT, .offset = AT(run.append)},
     {.id = OPT_DISK, .kind = VALUE_TEXT, .offset = AT(run.disk), .shown = "--disk", .said = NO_FILE},

@@ -23,6 +23,7 @@
 #include "session/plan.h"
 #include "session/pmus.h"
 #include "session/read_at_end.h"
+#include "session/recording_names.h"
 #include "session/region.h"
 #include "session/sampler.h"
 
@@ -151,7 +152,7 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
     o->roi_start = session->plan->outline->header.roi_start;
     o->roi_stop = session->plan->outline->header.roi_stop;
     o->fast_forward_to = NULL; // so has that place
-    const char **strings[] = {&o->program, &o->sysroot, &o->root, &o->bios, &o->kernel, &o->initrd, &o->append, &o->disk};
+    const char **strings[] = {&o->program, &o->sysroot, &o->root, &o->bios, &o->kernel, &o->kernel_symbols, &o->initrd, &o->append, &o->disk};
     for (size_t i = 0; i < TL_COUNT_OF(strings); i++) {
         if (!*strings[i])
             continue;
@@ -309,6 +310,11 @@ tl_status tl_session_sample(tl_session *session, const tl_sample_taker *sampling
                                  err);
 }
 
+static void changed_space(void *ctx) {
+    const tl_session *session = ctx;
+    tl_recorded_board_spaces(session->code_map, session->machine);
+}
+
 static void interrupted(void *ctx, tl_hart *h) {
     tl_session *session = ctx;
     session->plan->source_type->interrupted(session->pmu_sampler, h);
@@ -325,6 +331,8 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
                                   .wants_stop = wants_stop,
                                   .mapped_code = look_for_places,
                                   .interrupted = session->pmu_sampler ? interrupted : NULL,
+                                  .changed_space =
+                                      session->code_map && session->options.kind == TL_RUN_BOOT ? changed_space : NULL,
                                   .code_map = session->code_map,
                                   .ctx = session};
     tl_status status = types[session->options.kind]->load(&setup, &session->guest, err);
