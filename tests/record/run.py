@@ -496,6 +496,41 @@ def a_call_graph_is_refused_where_there_is_none():
 
 
 @test
+def a_guest_kernels_address_spaces_are_processes():
+    if not shutil.which(CROSS) or not os.path.exists("/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf"):
+        raise Skip(f"there is no {CROSS}, or no OpenSBI")
+    elf, image, symbols = file("spaces.elf"), file("spaces.stripped"), file("spaces.map")
+    subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-Wl,--no-warn-rwx-segments,-N,-Ttext=0x80200000,--build-id=none", "-o", elf, os.path.join(HERE, "spaces.S")], check=True)
+    subprocess.run([CROSS.replace("gcc", "strip"), "-o", image, elf], check=True)
+    with open(symbols, "wb") as out:
+        subprocess.run([CROSS.replace("gcc", "nm"), elf], check=True, stdout=out)
+
+    def looped(path):
+        return rows(path, "SELECT process.name, sum(n) FROM count JOIN instruction ON instruction.id = instruction JOIN function ON function.id = function "
+                          "JOIN thread ON thread.id = thread JOIN process ON process.id = thread.process JOIN event ON event.id = event "
+                          "WHERE event.name = 'hart.instret' AND function.name = 'loop' GROUP BY process.id")
+
+    for words in (("--kernel", elf), ("--kernel", image, "--vmlinux", elf), ("--kernel", image, "--kallsyms", symbols), ("--kernel", elf, "-I", "1ms")):
+        path, status, stderr = record("spaces.profile", *words)
+        equal((status, stderr), (0, ""), str(words))
+        (first, n_first), (second, n_second) = looped(path)
+        equal((n_first, n_second), (2 * 150 + 2, 2 * 300 + 1), f"{words}: instructions of loop in {first} and {second}")
+        equal(int(second[1:], 16) - int(first[1:], 16), 4096, "page tables")
+        texts = rows(path, "SELECT disassembly FROM instruction JOIN function ON function.id = function WHERE function.name = 'loop' ORDER BY instruction.address")
+        equal([text.split()[0] for text, in texts], ["add", "bnez", "ret"], str(words))
+    # Recording changes no count.
+    report = file("spaces.json")
+    status, _, stderr = tally("boot", "--kernel", elf, "-e", "*.*", "-j", "-o", report)
+    equal(status, 0, stderr)
+    with open(report, encoding="utf-8") as lines:
+        truth = {e["event"]: int(e["value"]) for e in map(json.loads, lines) if e["type"] == "event" and e["scope"] == "machine"}
+    equal({name: (total, truth[name]) for name, total in rows(path, "SELECT name, total FROM event WHERE kind = 'signal'") if truth[name] != total}, {})
+    equal(rows(path, "SELECT count(*) >= 4 FROM stint"), [(1,)])
+    fails(["record", "--kernel", elf, "--vmlinux", file("absent"), "-o", file("x")], 2, "absent", "No such file")
+    fails(["record", "--vmlinux", elf, "-o", file("x"), "--", assembled()], 2, "--vmlinux is of a kernel")
+
+
+@test
 def intervals_and_stints_are_the_whole_run():
     for name, *words in (("threads_sync", "--harts", "2"), ("process_exec",)):
         exact, _, _ = record("exact.profile", *words, "--", guest(name))
