@@ -47,8 +47,6 @@ static bool show(const cli_options *options, const char *text, size_t n_bytes, u
     return fwrite(text, 1, n_bytes, stdout) == n_bytes && fflush(stdout) == 0;
 }
 
-static int status_of(tl_status status) { return status == TL_EINVAL || status == TL_ENOENT ? STATUS_USAGE : STATUS_FAILED; }
-
 static tl_status print(const cli_options *options, const tl_profile_view *view, bool has_color, uint32_t width, FILE *stream,
                        tl_error *err) {
     if (options->verb == VERB_ANNOTATE) {
@@ -94,7 +92,7 @@ int cli_report(const cli_options *options) {
         }
         if (status != TL_OK) {
             fprintf(stderr, "tally: %s\n", err.text);
-            exit_status = status_of(status);
+            exit_status = cli_status_of_question(status);
         } else if (!show(options, text, n_bytes, height)) {
             fprintf(stderr, "tally: standard output: %s\n", strerror(errno));
             exit_status = STATUS_FAILED;

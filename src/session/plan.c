@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/text.h"
 #include "board/system.h"
 #include "linux/os.h"
 #include "session/description.h"
@@ -217,18 +218,13 @@ uint32_t tl_plan_images(const tl_run_options *options, tl_isa_number isa, tl_ima
     return n;
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static tl_status fill_images(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     tl_header *header = &plan->outline->header;
     tl_image_path paths[TL_MAX_IMAGE_PATHS];
     uint32_t n = tl_plan_images(options, plan->config.isa, paths);
     header->images = list_alloc(&plan->outline->arena, n, sizeof *header->images);
     for (uint32_t i = 0; header->images && i < n; i++) {
-        header->images[i] = (tl_image){.role = paths[i].role, .name = tl_arena_strdup(&plan->outline->arena, last_part(paths[i].path))};
+        header->images[i] = (tl_image){.role = paths[i].role, .name = tl_arena_strdup(&plan->outline->arena, tl_base_name(paths[i].path))};
         if (!header->images[i].name)
             return no_memory(err);
         header->n_images++;
@@ -245,7 +241,7 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     tl_key_list_of(&plan->config, &list);
     tl_image_path images[TL_MAX_IMAGE_PATHS] = {{0}};
     tl_plan_images(options, plan->config.isa, images);
-    const char *program = last_part(images[0].path); // it comes first
+    const char *program = tl_base_name(images[0].path); // it comes first
     bool has_folder = options->kind == TL_RUN_USER && program != images[0].path;
     const char *const only_program[] = {has_folder ? tl_arena_printf(arena, "./%s", program) : program, NULL};
     *header = (tl_header){

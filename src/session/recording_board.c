@@ -120,8 +120,7 @@ static uint64_t offset_of(const tl_code_object *object, uint64_t address) {
 static const uint8_t *mapped_at(const tl_machine *machine, uint64_t vaddr) {
     uint64_t paddr;
     for (uint32_t i = 0; i < machine->n_harts; i++)
-        if (tl_memory_translate(machine->memory, machine->harts[i], vaddr, &paddr) &&
-            paddr - TL_RAM_BASE_PADDR < machine->config.ram_bytes)
+        if (tl_memory_translate(machine->memory, machine->harts[i], vaddr, &paddr) && paddr - TL_RAM_BASE_PADDR < machine->config.ram_bytes)
             return machine->ram + (paddr - TL_RAM_BASE_PADDR);
     return NULL;
 }

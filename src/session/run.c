@@ -152,7 +152,8 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
     o->roi_start = session->plan->outline->header.roi_start;
     o->roi_stop = session->plan->outline->header.roi_stop;
     o->fast_forward_to = NULL; // so has that place
-    const char **strings[] = {&o->program, &o->sysroot, &o->root, &o->bios, &o->kernel, &o->kernel_symbols, &o->initrd, &o->append, &o->disk};
+    const char **strings[] = {&o->program,        &o->sysroot, &o->root,   &o->bios, &o->kernel,
+                              &o->kernel_symbols, &o->initrd,  &o->append, &o->disk};
     for (size_t i = 0; i < TL_COUNT_OF(strings); i++) {
         if (!*strings[i])
             continue;
@@ -331,8 +332,7 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
                                   .wants_stop = wants_stop,
                                   .mapped_code = look_for_places,
                                   .interrupted = session->pmu_sampler ? interrupted : NULL,
-                                  .changed_space =
-                                      session->code_map && session->options.kind == TL_RUN_BOOT ? changed_space : NULL,
+                                  .changed_space = session->code_map && session->options.kind == TL_RUN_BOOT ? changed_space : NULL,
                                   .code_map = session->code_map,
                                   .ctx = session};
     tl_status status = types[session->options.kind]->load(&setup, &session->guest, err);
