@@ -42,7 +42,8 @@ typedef struct tl_system_options { // strings are borrowed until the system is f
     uint32_t n_harts; // on the board, from hart 0 on; the others wait for ever. 0: all
     // tl_system_run returns TL_SYSTEM_SPACE when a hart has got another address space.
     bool reports_spaces;
-    bool names_spaces;            // harts of RISC-V have ASIDs, which tell spaces apart; guests see them
+    // Harts of RISC-V have ASIDs, which tell spaces apart. Guests see them.
+    bool names_spaces;
     const tl_read_window *window; // of the board, beside its devices; NULL: none
     // A debugger outside of the harts is connected (tl_system_access). Harts that wait, or are
     // halted, let time pass up to the limit of the run.
