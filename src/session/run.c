@@ -298,13 +298,22 @@ static void note_partition(tl_session *session) {
     take_note(session, sentence);
 }
 
+static tl_status cannot_sample(const tl_source_type *type, tl_error *err) {
+    char names[160] = "";
+    size_t used = 0;
+    for (const tl_source_type *const *source = tl_source_types; *source && used < sizeof names; source++)
+        if ((*source)->attach_sampling)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s-P %s", used ? " and " : "", (*source)->pmu->name);
+    return tl_fail(err, TL_EINVAL, "nothing samples with pmu %s; %s can sample, and tally stat -P %s counts", type->pmu->name, names,
+                   type->pmu->name);
+}
+
 tl_status tl_session_sample(tl_session *session, const tl_sample_taker *sampling, const tl_source **ret_source, const char **ret_method,
                             tl_error *err) {
     tl_plan *plan = session->plan;
     const tl_source_type *type = plan->source_type;
     if (!type->attach_sampling)
-        return tl_fail(err, TL_EINVAL, "no counter of pmu %s interrupts, so nothing can sample with it; tally stat -P %s counts",
-                       type->pmu->name, type->pmu->name);
+        return cannot_sample(type, err);
     *ret_source = plan->source;
     *ret_method = type->sampling_method;
     return type->attach_sampling(plan->source, session->machine, sampling, &plan->outline->arena, &session->arena, &session->pmu_sampler,

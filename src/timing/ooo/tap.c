@@ -103,16 +103,24 @@ void tap_rename(const core_tap *t) {
     own(t, core->renamed < core->fetched ? core->insn[entry_of(core, core->renamed)].pc : core->fetch_pc);
 }
 
-static void own_cycle(core_tap *t, uint32_t cause) {
+// With an empty reorder buffer, cycles of fetch are the next instruction's. All others are due to the
+// last one, whose outcome fetch had to wait for.
+static uint64_t owner_of_cycle(const core_tap *t, uint32_t cause) {
     const tl_core *core = t->core;
-    uint64_t pc = t->cycle_pc;
-    if (pc == NEVER && core->retired < core->fetched)
-        pc = core->insn[entry_of(core, core->retired)].pc;
-    if (pc == NEVER && t->retired_pc != NEVER &&
-        (cause == TL_S_HART_CYC_MISPREDICT || cause == TL_S_HART_CYC_TARGET || cause == TL_S_HART_CYC_REDIRECT || cause == TL_S_HART_CYC_FLUSH))
-        pc = t->retired_pc;
+    if (t->cycle_pc != NEVER)
+        return t->cycle_pc;
+    if (core->retired < core->renamed)
+        return core->insn[entry_of(core, core->retired)].pc;
+    if (t->retired_pc != NEVER && cause != TL_S_HART_CYC_FETCH && cause != TL_S_HART_CYC_ITLB)
+        return t->retired_pc;
+    if (core->retired < core->fetched)
+        return core->insn[entry_of(core, core->retired)].pc;
+    return core->is_alone ? core->alone_pc : core->fetch_pc;
+}
+
+static void own_cycle(core_tap *t, uint32_t cause) {
+    own(t, owner_of_cycle(t, cause));
     t->cycle_pc = NEVER;
-    own(t, pc != NEVER ? pc : core->is_alone ? core->alone_pc : core->fetch_pc);
 }
 
 static void own_retirement(core_tap *t, uint32_t entry) {
