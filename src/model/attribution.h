@@ -3,7 +3,7 @@
 // space caused: its executions, and its share of every tally of the machine. Sums of all rows are
 // the totals.
 //
-// `step`, threaded code and translated code book; detailed cores do not. An instruction has its
+// `step`, threaded code and translated code book. For detailed cores a tap does (model/tap.h). An instruction has its
 // static counts, and those of its accesses, its fetch and its prediction. An instruction that
 // begins a fetch run has the look-ups of the run. A line that another hart loses belongs to the
 // instruction that took it. Counts of the modeled kernel between two runs belong to the instruction

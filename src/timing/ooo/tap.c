@@ -103,8 +103,8 @@ void tap_rename(const core_tap *t) {
     own(t, core->renamed < core->fetched ? core->insn[entry_of(core, core->renamed)].pc : core->fetch_pc);
 }
 
-// With an empty reorder buffer, cycles of fetch are the next instruction's. All others are due to the
-// last one, whose outcome fetch had to wait for.
+// With an empty reorder buffer, cycles of fetch are the next instruction's. All others are due to
+// the last one, whose outcome fetch had to wait for.
 static uint64_t owner_of_cycle(const core_tap *t, uint32_t cause) {
     const tl_core *core = t->core;
     if (t->cycle_pc != NEVER)
