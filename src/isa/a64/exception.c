@@ -90,13 +90,15 @@ static abort_kind abort_of(uint64_t cause) {
     case TL_A64_CAUSE_STORE_ACCESS:
     case TL_A64_CAUSE_STORE_MISALIGNED: return (abort_kind){TL_ACCESS_STORE, false};
     case TL_A64_CAUSE_CACHE_PAGE: return (abort_kind){TL_ACCESS_LOAD, true};
+    case TL_A64_CAUSE_CACHE_STORE_PAGE: return (abort_kind){TL_ACCESS_STORE, true};
     default: return (abort_kind){TL_ACCESS_LOAD, false};
     }
 }
 
 static bool is_misaligned(uint64_t cause) { return cause == TL_A64_CAUSE_LOAD_MISALIGNED || cause == TL_A64_CAUSE_STORE_MISALIGNED; }
 static bool is_abort(uint64_t cause) {
-    return (cause >= TL_A64_CAUSE_FETCH_PAGE && cause <= TL_A64_CAUSE_STORE_MISALIGNED) || cause == TL_A64_CAUSE_CACHE_PAGE;
+    return (cause >= TL_A64_CAUSE_FETCH_PAGE && cause <= TL_A64_CAUSE_STORE_MISALIGNED) || cause == TL_A64_CAUSE_CACHE_PAGE ||
+           cause == TL_A64_CAUSE_CACHE_STORE_PAGE;
 }
 
 // The status of an abort. A walk that finds nothing wrong means a device that did not answer, or an
