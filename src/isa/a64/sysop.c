@@ -188,6 +188,8 @@ static bool wait(tl_hart *h, bool is_wfe) {
     sys->next_event = is_wfe ? tl_a64_event_stream(h, h->now) : UINT64_MAX;
     if (sys->next_event != UINT64_MAX && sys->host->timer_changed)
         sys->host->timer_changed(sys->host->ctx, h);
+    if (tl_a64(h)->debug.leaves != TL_A64_STAYS && sys->host && sys->host->waits)
+        sys->host->waits(sys->host->ctx, h);
     tl_hart_stop_soon(h);
     return true;
 }
