@@ -70,6 +70,7 @@ bench:
 	@bench/large.py $(filter --quick --record,$(BENCH))
 	@bench/record.py $(filter --quick --record,$(BENCH))
 	@bench/system.py $(filter --quick --record,$(BENCH))
+	@bench/arm64.py $(filter --quick --record,$(BENCH))
 	@bench/detailed.py $(filter --quick --record,$(BENCH))
 	@bench/tenants.py $(filter --quick --record,$(BENCH))
 
