@@ -56,6 +56,10 @@ typedef struct tl_profile_report_options {
     // Counts of a row have those of all that it called; a column "self" has its own ones of the
     // first column. Keys are dso, symbol, thread, process. Needs a profile with a call graph.
     bool with_children;
+    // Rows have the share of samples that the PMU of tl_run_options.sample_period took, beside the
+    // share of the truth. `events` are sampled ones; NULL: all. `order` and `with_children` do not
+    // go with it.
+    bool against_truth;
 } tl_profile_report_options;
 
 // A table of counts. TL_EINVAL, TL_ENOENT: a
