@@ -27,7 +27,8 @@ static void put_heading(const tl_profile_rows *rows, const tl_profile_report_opt
     const tl_profile *p = rows->profile;
     char number[TL_NUMBER_BYTES];
     if (rows->has_calls)
-        fprintf(stream, "# %s %s in", options->callers ? "callers of" : "callees of", options->callers ? options->callers : options->callees);
+        fprintf(stream, "# %s %s in", options->callers ? "callers of" : "callees of",
+                options->callers ? options->callers : options->callees);
     else
         fputc('#', stream);
     fprintf(stream, " %s on %s:", tl_profile_setting_of(p, "program"), tl_profile_setting_of(p, "machine"));

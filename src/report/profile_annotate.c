@@ -20,7 +20,7 @@ typedef struct annotation {
     const tl_profile_annotate_options *options;
     tl_profile_columns columns;
     tl_source_texts sources;
-    uint64_t *sums;       // scratch: one for each event; all 0 between uses
+    uint64_t *sums; // scratch: one for each event; all 0 between uses
     uint64_t *totals;
     double hot; // value of the first column from which on a place is hot
     int widths[MAX_COLUMNS];

@@ -37,12 +37,12 @@ typedef struct page {
     uint32_t n_columns;
     uint32_t *measures; // numbers of the columns that were counted by call
     uint32_t n_measures;
-    tl_profile_rows all; // counts with those of callees, of the measures
-    bool *has_code;                    // by function
+    tl_profile_rows all;             // counts with those of callees, of the measures
+    bool *has_code;                  // by function
     uint32_t *first_insn, *end_insn; // by function: others may lie between
-    bool *has_source;          // by source
+    bool *has_source;                // by source
     tl_source_texts sources;
-    uint64_t *sums;     // by event
+    uint64_t *sums;      // by event
     uint64_t *inclusive; // [context][n_measures]
     uint64_t *own;       // the same without callees
     frame *frames;
@@ -407,7 +407,8 @@ static bool put_sources(page *pg) {
 
 static tl_status init(page *pg, const tl_profile_page_options *options, tl_error *err) {
     const tl_profile *p = pg->profile;
-    tl_status status = tl_profile_rows_init(p, "symbol", options->events, NULL, &(tl_profile_calls){.kind = TL_PROFILE_SELF}, &pg->rows, err);
+    tl_status status =
+        tl_profile_rows_init(p, "symbol", options->events, NULL, &(tl_profile_calls){.kind = TL_PROFILE_SELF}, &pg->rows, err);
     if (status != TL_OK)
         return status;
     pg->n_columns = pg->rows.columns.n;

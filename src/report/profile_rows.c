@@ -266,8 +266,7 @@ static tl_status check_contexts(const tl_profile_rows *rows, const char *option,
         return tl_fail(err, TL_EINVAL, "%s: the profile has no call graph; record it with tally record -g", option);
     for (uint32_t i = 0; i < rows->n_keys; i++)
         if (rows->keys[i] == TL_PROFILE_KEY_LINE || rows->keys[i] == TL_PROFILE_KEY_INSN)
-            return tl_fail(err, TL_EINVAL,
-                           "--sort %s: calls are of functions; with %s the keys are dso, symbol, thread and process",
+            return tl_fail(err, TL_EINVAL, "--sort %s: calls are of functions; with %s the keys are dso, symbol, thread and process",
                            keys[rows->keys[i]].name, option);
     for (uint32_t i = 0; i < rows->n_used; i++) {
         const uint32_t event = rows->used[i];

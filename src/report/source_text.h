@@ -20,9 +20,9 @@ typedef struct tl_source_texts {
     tl_source_text *items;
 } tl_source_texts;
 
-TL_MUST_CHECK tl_status tl_source_texts_init(const tl_profile *profile, const char *root, bool without_sources,
-                                             tl_source_texts *ret_texts, tl_error *err);
-void tl_source_texts_done(tl_source_texts *texts); // a zeroed one is fine
+TL_MUST_CHECK tl_status tl_source_texts_init(const tl_profile *profile, const char *root, bool without_sources, tl_source_texts *ret_texts,
+                                             tl_error *err);
+void tl_source_texts_done(tl_source_texts *texts);                   // a zeroed one is fine
 uint32_t tl_source_n_lines(tl_source_texts *texts, uint32_t source); // 0: there is no text
 // Lines count from 1. NULL: there is no such line.
 const char *tl_source_line(tl_source_texts *texts, uint32_t source, uint32_t line, uint32_t *ret_n_bytes);

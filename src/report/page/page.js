@@ -90,7 +90,7 @@ function describe(node) {
     const { value, own, context } = node.data;
     const lines = [`${number(value)} ${columns[state.column].name}, ${percent(value, total(state.column))}`];
     if (own !== undefined) lines.push(`${number(own)} of its own, ${percent(own, total(state.column))}`);
-    if (context !== undefined && tree.calls[context] !== null) lines.push(`entered ${number(tree.calls[context])} times`);
+    if (context !== undefined && tree.calls[context] !== null) lines.push(tree.calls[context] === 1 ? "entered once" : `entered ${number(tree.calls[context])} times`);
     if (context !== undefined && tree.function[context] >= 0) lines.push(objects[functions[tree.function[context]].object]);
     return lines;
 }
@@ -139,8 +139,11 @@ function drawFlame() {
             by("flame-info").textContent = `${number(sum)} ${columns[state.column].name} in matching frames and below, ${percent(sum, total(state.column))}`;
         });
     select(place).datum(frames()).call(chart);
+    const root = select(place).datum();
     place.classList.add("scrolls");
-    if (!by("icicle").checked) place.scrollTop = place.scrollHeight;
+    // The chart leaves room for a title.
+    if (by("icicle").checked) place.querySelector("svg").setAttribute("height", 20 * (1 + root.height));
+    else place.scrollTop = place.scrollHeight;
     search();
 }
 function search() {
@@ -186,17 +189,19 @@ function drawTable() {
         .filter((i) => !wanted || functions[i].name.toLowerCase().includes(wanted) || objects[functions[i].object].toLowerCase().includes(wanted));
     const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
     rows.sort((a, b) => (falls ? -1 : 1) * compare(valueOf(functions[a], key), valueOf(functions[b], key)) || a - b);
-    const head = make("tr", {}, make("th", { scope: "col", textContent: "share" }), hasAll() ? heading("all", `with callees`, `${columns[state.column].name} of the function and all that it called`) : null,
-        ...columns.map((column, i) => heading(i, column.name, column.meaning)), heading("name", "function"), heading("dso", "object"));
+    const head = make("tr", {}, make("th", { scope: "col", textContent: "share" }), heading("name", "function"),
+        ...columns.map((column, i) => heading(i, column.name, column.meaning)),
+        hasAll() ? heading("all", "with callees", `${columns[state.column].name} of the function and all that it called`) : null, heading("dso", "object"));
     const bodies = rows.slice(0, MAX_ROWS).map((i) => {
         const f = functions[i];
         const part = real(f.values[state.column]) / (total(state.column) || 1);
         const share = make("td", { className: "bar", textContent: columns[state.column].adds ? percent(real(f.values[state.column]), total(state.column)) : "" });
         if (columns[state.column].adds) share.style.setProperty("--share", `${100 * part}%`);
         const row = make("tr", { tabIndex: 0, ariaSelected: String(state.chosen === i), onclick: () => choose(i, true) }, share,
+            make("td", { className: "name", textContent: f.name, title: f.name }),
+            ...f.values.map((value, c) => make("td", { className: c === state.column ? "chosen" : "", textContent: number(value) })),
             hasAll() ? make("td", { textContent: f.all ? number(f.all[columns[state.column].measure]) : "-" }) : null,
-            ...f.values.map((value) => make("td", { textContent: number(value) })),
-            make("td", { className: "name", textContent: f.name, title: f.name }), make("td", { className: "dso", textContent: objects[f.object] }));
+            make("td", { className: "dso", textContent: objects[f.object] }));
         row.dataset.function = i;
         row.addEventListener("keydown", (event) => {
             if (event.key === "Enter") choose(i, true);
@@ -252,7 +257,7 @@ function drawCode() {
     const targets = new Set(f.code.map((insn) => insn[N.target]).filter((target) => addresses.has(target)));
     const body = make("tbody");
     const blanks = () => columns.map(() => make("td"));
-    let last = "";
+    let last = "", hottest = null, most = 0;
     f.code.forEach((insn, i) => {
         const source = sources[insn[N.source]], line = insn[N.line];
         const here = source ? `${insn[N.source]}:${line}:${insn[N.inlined]}` : "";
@@ -284,12 +289,12 @@ function drawCode() {
                 return cell;
             }), text);
         row.dataset.address = insn[N.address];
+        if (value > most) [hottest, most] = [row, value];
         body.append(row);
     });
     const head = make("tr", {}, ...columns.map((column) => make("th", { textContent: column.name, title: column.meaning, scope: "col" })), make("th", { className: "text", textContent: "source and instructions", scope: "col" }));
     place.replaceChildren(make("table", {}, make("thead", {}, head), body));
-    const hot = body.querySelector("tr.hot");
-    place.scrollTop = hot ? Math.max(0, hot.offsetTop - 160) : 0;
+    place.scrollTop = hottest ? Math.max(0, hottest.offsetTop - 160) : 0;
 }
 function reveal(rows, address) {
     for (const row of rows) {
