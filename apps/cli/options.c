@@ -287,7 +287,7 @@ static bool finish_record(cli_parser *p, int argc, char *const *argv, int first)
     return true;
 }
 
-// What of tally report does not go together.
+// Refuses options of tally report that do not go together.
 static bool check_report(cli_parser *p) {
     const cli_options *o = p->out;
     const tl_profile_report_options *table = &o->profile;

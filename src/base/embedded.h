@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files of machines/, metrics/, docs/schema/ and the page of tally report --html as the build put them into the library
-// (tools/embed).
+// Files of machines/, metrics/, docs/schema/ and src/report/page/ as the build put them into the
+// library (tools/embed).
 #ifndef TL_BASE_EMBEDDED_H
 #define TL_BASE_EMBEDDED_H
 

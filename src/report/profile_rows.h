@@ -29,8 +29,8 @@ typedef struct tl_profile_row {
     double rank;                     // value of the column that sorts
 } tl_profile_row;
 
-// What rows have beside the counts of their own instructions. Callers and callees are those of a
-// function: a row has what calls from the caller, or of the callee, caused.
+// Rows have the counts of their own instructions, or those of calls as well. Callers and callees
+// are those of a function: a row has what calls from the caller, or of the callee, caused.
 typedef enum tl_profile_call_kind { TL_PROFILE_SELF, TL_PROFILE_CHILDREN, TL_PROFILE_CALLERS, TL_PROFILE_CALLEES } tl_profile_call_kind;
 
 typedef struct tl_profile_calls {

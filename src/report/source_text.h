@@ -15,7 +15,8 @@ typedef struct tl_source_text { // of one file
 
 typedef struct tl_source_texts {
     const tl_profile *profile;
-    const char *root;     // folder in which files are sought, too, by ever shorter ends of their paths; NULL: none
+    // A folder in which files are sought, too, by ever shorter ends of their paths; NULL: none.
+    const char *root;
     bool without_sources; // of this host
     tl_source_text *items;
 } tl_source_texts;
