@@ -302,6 +302,20 @@ static bool finish_record(cli_parser *p, int argc, char *const *argv, int first)
     return true;
 }
 
+// Refuses options of tally report that do not go together.
+static bool check_report(cli_parser *p) {
+    const cli_options *o = p->out;
+    const tl_profile_report_options *table = &o->profile;
+    if ((table->callers != NULL) + (table->callees != NULL) + table->with_children > 1)
+        return cli_fail(p, "--children, --callers and --callees are three tables; give one");
+    if (!o->html && (o->annotate.source_root || o->annotate.without_sources))
+        return cli_fail(p, "--source and --no-source are of --html and of tally annotate; a table has no source text");
+    if (o->html && (o->wants_json || table->format == TL_PROFILE_CSV || table->sort || table->order || table->with_children ||
+                    table->callers || table->callees || table->percent_limit > 0))
+        return cli_fail(p, "--html is a page with tables of its own; of the others -e, -i, --source and --no-source go with it");
+    return true;
+}
+
 static bool finish_profile(cli_parser *p, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
     if (o->verb == VERB_ANNOTATE && first >= argc)
@@ -316,6 +330,8 @@ static bool finish_profile(cli_parser *p, int argc, char *const *argv, int first
         return cli_fail(p, "%s: one word too many; tally %s %s", argv[first], cli_verbs[o->verb].name, cli_verbs[o->verb].usage);
     if (o->wants_json && o->profile.format == TL_PROFILE_CSV)
         return cli_fail(p, "--csv and --json are two formats; give one");
+    if (o->verb == VERB_REPORT && !check_report(p))
+        return false;
     o->joined_events = join(&o->events);
     return !o->events.n || o->joined_events || cli_fail(p, "the host has no memory left");
 }

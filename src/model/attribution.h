@@ -3,11 +3,11 @@
 // space caused: its executions, and its share of every tally of the machine. Sums of all rows are
 // the totals.
 //
-// `step`, threaded code and translated code book. For detailed cores a tap does (model/tap.h). An instruction has its
-// static counts, and those of its accesses, its fetch and its prediction. An instruction that
-// begins a fetch run has the look-ups of the run. A line that another hart loses belongs to the
-// instruction that took it. Counts of the modeled kernel between two runs belong to the instruction
-// that stopped the first one.
+// `step`, threaded code and translated code book. For detailed cores a tap does (model/tap.h). An
+// instruction has its static counts, and those of its accesses, its fetch and its prediction. An
+// instruction that begins a fetch run has the look-ups of the run. A line that another hart loses
+// belongs to the instruction that took it. Counts of the modeled kernel between two runs belong to
+// the instruction that stopped the first one.
 //
 // A row has no cells of the clock (TL_SIGNAL_CLOCK). Cycles of a row are the sum of its cycles by
 // cause, and instructions are its executions.

@@ -51,3 +51,11 @@ uint32_t tl_profile_find_event(const tl_profile *profile, const char *name) {
             return i;
     return TL_PROFILE_NONE;
 }
+
+uint64_t tl_profile_context_total(const tl_profile *profile, uint32_t event) {
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < profile->n_context_counts; k++)
+        if (profile->context_counts[k].event == event)
+            sum += profile->context_counts[k].n;
+    return sum;
+}

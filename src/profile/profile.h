@@ -182,6 +182,8 @@ void *tl_profile_grow(void **items, uint32_t *n, size_t item_bytes);
 const char *tl_profile_setting_of(const tl_profile *profile, const char *name);
 // The number of an event, or TL_PROFILE_NONE.
 uint32_t tl_profile_find_event(const tl_profile *profile, const char *name);
+// The sum of a signal over the contexts; 0 if it was not counted by call.
+uint64_t tl_profile_context_total(const tl_profile *profile, uint32_t event);
 
 // TL_ENOENT: this build has no SQLite. TL_EIO: the stream failed. `name` is for messages. The bytes
 // depend on the profile only.

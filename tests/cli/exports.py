@@ -417,8 +417,10 @@ def what_cannot_be_exported_is_said():
     status, _, err = tally("export", "folded", os.path.join(scratch, "absent"))
     equal(status, 125, err)
     contains(err, "absent")
-    status, _, err = tally("export", "pprof", "-o", "/dev/full", path)
-    equal(status, 125, err)
+    for form in ("pprof", "folded", "speedscope", "perfdata"):
+        status, _, err = tally("export", form, "-o", "/dev/full", path)
+        equal((status, err.count("\n")), (125, 1), f"{form}: {err}")
+        contains(err, "/dev/full", "No space left on device")
 
 
 def main():

@@ -490,6 +490,32 @@ def a_report_has_counts_with_callees():
 
 
 @test
+def callers_and_callees_have_the_calls_worked_out_on_paper():
+    path, _, _ = record("calls.profile", "-g", "-e", "instructions,l1d.load", "--", compiled_calls(CROSS))
+    for option, place in (("--callers", 1), ("--callees", 0)):
+        for name in OURS:
+            edges = {edge[1 - place]: n for edge, n in CALLS.items() if edge[place] == name}
+            if not edges:
+                continue
+            found = {row["symbol"]: int(row["calls"]) for row in table(path, option, name, "-s", "symbol", "-e", "instructions")}
+            equal({other: found.get(other) for other in edges}, edges, f"{option} {name}")
+    # All of leaf is of its callers. A call of fib within fib is a part of the outer one.
+    symbols = {row["symbol"]: row for row in table(path, "--children", "-s", "symbol", "-e", "instructions")}
+    callers = table(path, "--callers", "leaf", "-s", "symbol", "-e", "instructions")
+    equal(sum(int(row["instructions"]) for row in callers), int(symbols["leaf"]["instructions"]))
+    by_name = {row["symbol"]: row for row in table(path, "--callers", "fib", "-s", "symbol", "-e", "instructions")}
+    equal(int(by_name["main"]["instructions"]), int(symbols["fib"]["instructions"]))
+    equal(int(by_name["main"]["self"]) + int(by_name["fib"]["self"]), int(symbols["fib"]["self"]))
+    equal(int(by_name["fib"]["instructions"]) < int(by_name["main"]["instructions"]), True)
+    contains(tally("report", "--callees", "main", path)[1], "# callees of main in ", "#  share  calls ")
+    status, stdout, _ = tally("report", "-j", "--callers", "leaf", "-s", "symbol", path)
+    equal((status, {row["symbol"]: row["calls"] for row in map(json.loads, stdout.splitlines()) if row["type"] == "row"}["left"]), (0, 30))
+    fails(["report", "--callers", "leafs", path], 2, "no function of the profile", "did you mean leaf")
+    fails(["report", "--callers", "leaf", "--children", path], 2, "three tables")
+    fails(["report", "--callees", "leaf", "-s", "srcline", path], 2, "with --callees the keys are")
+
+
+@test
 def a_call_graph_is_refused_where_there_is_none():
     fails(["record", "-g", "--pipeline", "-o", file("x"), "--", assembled()], 2, "-e, -g and --with-sources are of a profile")
     fails(["record", "-g", "-m", "ooo", "-o", file("x"), "--", assembled()], 2, "out-of-order core, which follows no calls")

@@ -22,8 +22,8 @@ struct core_tap {
     uint32_t idle_cause;
     uint64_t first;   // instructions below were in flight at the attachment
     uint64_t renamed; // as tl_core.renamed, when the last cycle ended
-    // For tl_tap.owner: instructions that retired, the first one in this cycle, and stores that wait
-    // for their drain.
+    // For tl_tap.owner: the last instruction that retired, the first one of this cycle, and stores
+    // that wait for their drain.
     uint64_t retired_pc, cycle_pc, store_pc[TL_MAX_STORE_BUFFERS];
     uint64_t in_vain[TL_N_UOP_VAINS];
     uint32_t n_events;
