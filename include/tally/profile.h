@@ -58,7 +58,7 @@ typedef struct tl_profile_report_options {
     // first column. Keys are dso, symbol, thread, process. Needs a profile with a call graph.
     bool with_children;
     // Rows have the share of samples that the PMU of tl_run_options.sample_period took, beside the
-    // share of the truth. `events` are sampled ones; NULL: all. `order` and `with_children` do not
+    // share of the truth. `events` are sampled ones; NULL: all. `order` and calls do not
     // go with it.
     bool against_truth;
     // A function, NULL: none. Rows are who calls it, or whom it calls, and have what these calls

@@ -73,8 +73,8 @@ void tl_attribution_own_access(tl_hart *h, uint64_t pc);
 void tl_attribution_book(tl_hart *h);
 // A run of the hart ends: what is counted now belongs to the instruction at h->pc.
 void tl_attribution_end(tl_hart *h);
-// Counts from now on belong to the instruction before which the last run of this hart ended; h->pc,
-// if it has not run.
+// Counts from now on belong to the instruction before which the last run of this hart ended, or to
+// h->pc, if only others have run.
 void tl_attribution_own_end(tl_hart *h);
 // The control transfer at pc is about to be predicted. Its counts are booked before the next ones.
 void tl_attribution_transfer(tl_hart *h, uint64_t pc);
