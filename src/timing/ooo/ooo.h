@@ -145,8 +145,8 @@ struct tl_core {
     uint64_t now_at_suspend;
     const tl_core_config *config;
     const tl_pipeline_config *latency;
-    uint32_t half_cycles[TL_N_FLOW_TIMINGS];   // latency
-    uint8_t first_issue[TL_N_FLOW_TIMINGS];    // of the first uop
+    uint32_t half_cycles[TL_N_FLOW_TIMINGS]; // latency
+    uint8_t first_issue[TL_N_FLOW_TIMINGS];  // of the first uop
     uint32_t ring, ring_mask, n_words;
 
     // The window, by sequence number.
@@ -243,11 +243,10 @@ TL_ALWAYS_INLINE uint64_t cycle_of(uint64_t half_cycles) {
 } // the first cycle that begins then or later
 
 // In half cycles, from dispatch to result. A load: of a hit.
-TL_ALWAYS_INLINE uint32_t latency_of(const tl_core *core, const tl_flow_insn *insn) {
-    return core->half_cycles[insn->timing];
-}
+TL_ALWAYS_INLINE uint32_t latency_of(const tl_core *core, const tl_flow_insn *insn) { return core->half_cycles[insn->timing]; }
 
 // Only these change the history and the return stack, and have a checkpoint.
+_Static_assert(TL_CLASS_JAL == TL_CLASS_BRANCH + 1 && TL_CLASS_JALR == TL_CLASS_JAL + 1, "control transfers are neighbors");
 TL_ALWAYS_INLINE bool is_control(const tl_flow_insn *insn) {
     return (uint32_t)insn->pipe.cls - TL_CLASS_BRANCH <= (uint32_t)TL_CLASS_JALR - TL_CLASS_BRANCH;
 }
@@ -350,8 +349,8 @@ void tap_rewind(core_tap *tap);
 
 // memory.c: loads and stores.
 void memory_load(tl_core *core, uint32_t node, uint64_t half); // dispatches
-void memory_drain(tl_core *core); // the oldest retired store, if memory_may_drain
-void memory_drain_now(tl_core *core); // all retired stores
+void memory_drain(tl_core *core);                              // the oldest retired store, if memory_may_drain
+void memory_drain_now(tl_core *core);                          // all retired stores
 bool memory_is_drained(const tl_core *core);
 static inline bool memory_may_drain(const tl_core *core) {
     return core->first_store != core->senior_store && core->shared->drain_free_at <= core->h->now;

@@ -42,10 +42,10 @@ _Static_assert(sizeof(decoded) == 64, "a power of two");
 
 // An instruction in flight: what takes it back, and what lets it retire.
 typedef struct in_flight {
-    uint64_t old;           // value of the destination
-    uint8_t *host;          // of a store; NULL: none, and its other members are not valid
-    uint64_t value, vaddr;  // of a store
-    uint32_t bits;          // 0: its fetch failed
+    uint64_t old;          // value of the destination
+    uint8_t *host;         // of a store; NULL: none, and its other members are not valid
+    uint64_t value, vaddr; // of a store
+    uint32_t bits;         // 0: its fetch failed
     uint16_t count_set;
     uint8_t dest, fflags, size;
     bool is_taken;
@@ -75,8 +75,8 @@ typedef struct flow {
     // Stores in flight, oldest first.
     uint32_t first_store, end_store; // counts
     uint16_t stores[TL_MAX_IN_FLIGHT];
-    uint16_t filter[N_FILTER]; // stores in flight by the eight bytes they touch
-    page pages[3][N_PAGES];    // [tl_access]
+    uint16_t filter[N_FILTER];          // stores in flight by the eight bytes they touch
+    page pages[3][N_PAGES];             // [tl_access]
     count_set count_sets[N_COUNT_SETS]; // n == 0: not known yet
     decoded decoded[N_DECODED];
 } flow;
