@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Exceptions (D1.10 to D1.14): which level takes one, what it leaves in SPSR, ELR, ESR and FAR, and
-// where its vector stands. The functions are those of tl_isa; whoever runs system software calls
-// them between two calls of the engine.
+// Exceptions (D1.10 to D1.14): the level that takes one, SPSR, ELR, ESR and FAR, and the vector.
+// The functions are those of tl_isa. The run loop of system software calls them between two calls
+// of the engine.
 #ifndef TL_ISA_A64_EXCEPTION_H
 #define TL_ISA_A64_EXCEPTION_H
 
