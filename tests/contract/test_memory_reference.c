@@ -340,8 +340,30 @@ static void check_slots(world *w, uint32_t k) {
     }
 }
 
+// The directory is exact: first-level caches name the entries of their lines, and no entry outside
+// the second level is without a sharer.
+static void check_directory(world *w) {
+    const tl_memory *m = w->rig.memory;
+    for (uint32_t k = 0; k < m->n_harts; k++) {
+        const tl_l1 *l1i = &m->harts[k].l1i;
+        for (uint32_t way = 0; way < tl_cache_n_ways(&l1i->cache); way++) {
+            if (l1i->cache.tags[way] == TL_NO_TAG)
+                continue;
+            const uint32_t found = tl_l2_find(&w->rig.memory->l2, tl_cache_line(&l1i->cache, way));
+            if (l1i->lines[way].l2_way != found || !(m->l2.lines[found].sharers & l1i->client.bit))
+                disagree(w, "the directory entry of an L1I line", l1i->lines[way].l2_way, found);
+        }
+    }
+    const tl_snoop_filter *filter = m->l2.filter;
+    for (uint32_t bucket = 0; filter && bucket <= filter->mask; bucket++)
+        for (uint32_t at = filter->heads[bucket]; at != 0; at = filter->nexts[at - 1])
+            if (m->l2.lines[filter->first + at - 1].sharers == 0)
+                disagree(w, "an entry that nobody shares, of line", filter->lines[at - 1], 0);
+}
+
 static void compare_contents(world *w) {
     const tl_memory *m = w->rig.memory;
+    check_directory(w);
     for (uint32_t k = 0; k < m->n_harts; k++) {
         const tl_hart_mem *hm = &m->harts[k];
         const ref_hart *ref = &w->ref->harts[k];
@@ -543,8 +565,8 @@ static void maintain(world *w, uint32_t k) {
     if (one_in(r, 50))
         paddr = next(r) >> 8;
     const uint64_t line = ref_line_of(w->ref, paddr);
-    snprintf(w->what, sizeof w->what, "hart %u, maintenance %u of kind %u, 0x%" PRIx64 ", level %u, set %u, way %u", k, (uint32_t)what, kind,
-             paddr, level, set, way);
+    snprintf(w->what, sizeof w->what, "hart %u, maintenance %u of kind %u, 0x%" PRIx64 ", level %u, set %u, way %u", k, (uint32_t)what,
+             kind, paddr, level, set, way);
     if (kind < 4) {
         h->port->maintain_line(h, paddr, what);
         if (ref_is_ram(w->ref, line))

@@ -7,7 +7,8 @@
 
 #include "isa/a64/hart.h"
 
-// A Cold reset and a Warm reset of the core. The debug power domain is initialized by the first one.
+// A Cold reset and a Warm reset of the core. The first Cold reset initializes the debug power
+// domain, too.
 void tl_a64_power_on(tl_hart *h);
 void tl_a64_warm_reset(tl_hart *h);
 void tl_a64_take_exception(tl_hart *h);
