@@ -558,13 +558,15 @@ static void maintain(world *w, uint32_t k) {
     tl_hart *h = w->rig.harts[k];
     rng *r = &w->r;
     const tl_maintenance what = (tl_maintenance)below(r, 3);
-    const uint32_t kind = below(r, 8), level = 1 + below(r, 2 + one_in(r, 20)), set = below(r, 4096), way = below(r, 9);
+    const uint32_t kind = below(r, 8), level = 1 + below(r, 2 + one_in(r, 20)), way = below(r, one_in(r, 4) ? 9 : 4);
     uint64_t paddr = tl_rig_paddr(below(r, RAM_BYTES));
     if (!one_in(r, 4))
         paddr = tl_rig_paddr(DATA_OFFSET + (w->hot[k][below(r, 8)] - SMALL) % (N_PAGES * 4096));
     if (one_in(r, 50))
         paddr = next(r) >> 8;
     const uint64_t line = ref_line_of(w->ref, paddr);
+    const uint32_t set = (uint32_t)(line / ref_line_bytes(w->ref)) & 0xffff;
+    const uint32_t generation = h->code_generation;
     snprintf(w->what, sizeof w->what, "hart %u, maintenance %u of kind %u, 0x%" PRIx64 ", level %u, set %u, way %u", k, (uint32_t)what,
              kind, paddr, level, set, way);
     if (kind < 4) {
@@ -578,6 +580,8 @@ static void maintain(world *w, uint32_t k) {
         h->port->drop_code_line(h, paddr);
         for (uint32_t j = 0; j < w->rig.config.n_harts; j++)
             ref_drop_fetch_lines(w->ref, j, line, ref_line_bytes(w->ref));
+        if (h->code_generation == generation)
+            disagree(w, "the generation of code", generation, generation + 1);
     }
     check_slots(w, k);
 }
