@@ -107,7 +107,8 @@ enum { TL_VIEW_U, TL_VIEW_S, TL_VIEW_M };
 
 // An interrupt line, as the ISA numbers them.
 typedef uint32_t tl_irq;
-// The output of a PMU that the board wires to an interrupt controller (tl_isa.pmu_interrupt).
+// The output of a PMU that the board wires to an interrupt controller (tl_isa.pmu_interrupt). Under
+// a personality there is none, and the line is the hart's own.
 enum { TL_IRQ_PMU = 61 };
 // No register shows it. An event of the user-mode personality has overflowed
 // (linux/perf/perf_event.h).
