@@ -30,8 +30,8 @@ typedef struct tl_flow_pipe { // of tl_pipe_insn, in few bytes
     uint8_t cls, size_bytes, src[3], dest;
 } tl_flow_pipe;
 
-// How an instruction is timed: TL_FLOW_SHIFT is an ALU instruction that the simple ALUs do not have,
-// all others have their class. Those with operands of eight bytes are TL_FLOW_DOUBLE further on.
+// How an instruction is timed. TL_FLOW_SHIFT is an ALU instruction that the simple ALUs do not
+// have. All others have their class. Operands of eight bytes add TL_FLOW_DOUBLE.
 enum { TL_FLOW_SHIFT = TL_N_CLASSES, TL_FLOW_DOUBLE, TL_N_FLOW_TIMINGS = 2 * TL_FLOW_DOUBLE };
 
 typedef struct tl_flow_insn {

@@ -315,7 +315,8 @@ void trace_redirect(tl_core *core);
 // window.c: rename, wake-up, dispatch.
 void window_set_timings(tl_core *core);
 bool window_rename(tl_core *core);
-TL_ALWAYS_INLINE bool window_has_arrived(const tl_core *core) { // an instruction that may be renamed
+// The next instruction has come through the front end.
+TL_ALWAYS_INLINE bool window_has_arrived(const tl_core *core) {
     return core->renamed < core->fetched && core->arrives[entry_of(core, core->renamed)] <= core->h->now;
 }
 // Takes from the budget what it dispatches.
@@ -349,8 +350,9 @@ void tap_rewind(core_tap *tap);
 
 // memory.c: loads and stores.
 void memory_load(tl_core *core, uint32_t node, uint64_t half); // dispatches
-void memory_drain(tl_core *core);                              // the oldest retired store, if memory_may_drain
-void memory_drain_now(tl_core *core);                          // all retired stores
+// One retired store goes to the L1D. Call it if memory_may_drain.
+void memory_drain(tl_core *core);
+void memory_drain_now(tl_core *core); // all retired stores
 bool memory_is_drained(const tl_core *core);
 static inline bool memory_may_drain(const tl_core *core) {
     return core->first_store != core->senior_store && core->shared->drain_free_at <= core->h->now;

@@ -140,7 +140,8 @@ static const uint8_t issue_of_class[TL_N_CLASSES] = {
 
 TL_ALWAYS_INLINE bool is_memory_queue(uint32_t issue) { return issue - ISSUE_LOAD <= ISSUE_STORE - ISSUE_LOAD; }
 
-TL_ALWAYS_INLINE bool is_in_flight(const tl_core *core, uint64_t writer) { return writer - core->retired < core->ring; } // NEVER: not
+// NEVER is not.
+TL_ALWAYS_INLINE bool is_in_flight(const tl_core *core, uint64_t writer) { return writer - core->retired < core->ring; }
 
 TL_ALWAYS_INLINE void add_node(tl_core *core, uint32_t node, uint64_t seq, const uint8_t *registers, uint32_t n_registers) {
     uint64_t ready = 2 * (core->h->now + 1);
