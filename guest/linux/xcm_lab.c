@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -688,6 +689,40 @@ static void hold_halted(void) {
     *ready = 1;
 }
 
+static sigjmp_buf back;
+static void jump_back(int number) {
+    (void)number;
+    siglongjmp(back, 1);
+}
+// The owner ends, and its child tries the ring: by a mapping of before, by a new one, and by reading.
+// *ready: 2, or a number for what still works.
+static void leave_heir(void) {
+    char path[32], byte;
+    snprintf(path, sizeof path, "/dev/xcm%d", TARGET);
+    close_client();
+    const int device = open(path, O_RDWR);
+    const volatile uint32_t *header = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, device, 0);
+    if (device < 0 || header == MAP_FAILED || *header != XCM_RING_MAGIC)
+        fail("%s: %s", path, strerror(errno));
+    *ready = 1;
+    fflush(NULL);
+    const pid_t parent = getpid();
+    if (fork() != 0)
+        _exit(0);
+    while (getppid() == parent)
+        sleep_ms(1);
+    volatile int works = 2;
+    signal(SIGBUS, jump_back);
+    if (sigsetjmp(back, 1) == 0)
+        works = *header == XCM_RING_MAGIC ? 3 : 2;
+    if (mmap(NULL, PAGE, PROT_READ, MAP_SHARED, device, 0) != MAP_FAILED)
+        works = 4;
+    if (read(device, &byte, 1) != -1 || errno != ENODEV)
+        works = 5;
+    *ready = works;
+    _exit(0);
+}
+
 static void test_hazards(void) {
     char why[256];
     int status = 0;
@@ -702,6 +737,16 @@ static void test_hazards(void) {
     waitpid(owner, &status, 0);
     wait_running("the owner was killed");
     pass("owner killed: the worker goes on, seen after %" PRIu64 " us", (now_ns() - before) / 1000);
+
+    // A child keeps a descriptor beyond its owner's session.
+    *ready = 0;
+    owner = run_owner(leave_heir);
+    waitpid(owner, &status, 0);
+    while (!*ready || *ready == 1)
+        sleep_ms(1);
+    if (*ready != 2)
+        fail("a descriptor of an ended session: %d", *ready);
+    pass("a descriptor of an ended session maps nothing");
 
     // Two owners, an unloaded module, cores that leave.
     open_client();

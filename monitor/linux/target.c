@@ -91,12 +91,7 @@ int xcm_find_blocks(int cpu, u64 mpidr, phys_addr_t rom, struct xcm_blocks *bloc
 
 static void read_affinity(void *to) { *(u64 *)to = read_cpuid_mpidr(); }
 
-u64 xcm_affinity_of(int cpu) {
-    u64 mpidr = 0;
-
-    smp_call_function_single(cpu, read_affinity, &mpidr, 1);
-    return mpidr;
-}
+int xcm_affinity_of(int cpu, u64 *ret_mpidr) { return smp_call_function_single(cpu, read_affinity, ret_mpidr, 1); }
 
 int xcm_verify_blocks(u64 mpidr, void __iomem *const windows[XCM_N_BLOCKS], const struct xcm_blocks *blocks) {
     static const u8 cidr[] = {0x0d, 0x90, 0x05, 0xb1};

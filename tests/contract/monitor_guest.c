@@ -1030,8 +1030,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_steps_follow_the_program),
         cmocka_unit_test(test_transcript_replays),
     };
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
         return 1;
     program = argv[1];
+    if (argc == 3) // a pattern of names: only these
+        cmocka_set_test_filter(argv[2]);
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }
