@@ -43,7 +43,9 @@ fail() {
     echo "guest/linux/build.sh: $*" >&2
     exit 1
 }
-for tool in "${CROSS}gcc" gcc make flex bison bc python3 xz sparse; do
+tools="${CROSS}gcc gcc make flex bison bc python3 xz"
+if [ $arch = arm64 ]; then tools="$tools sparse"; fi
+for tool in $tools; do
     command -v "$tool" >/dev/null || fail "$tool is missing; run tools/install-deps check system"
 done
 [ -z "${KERNEL_CONFIG-}" ] || [ -r "$KERNEL_CONFIG" ] || fail "KERNEL_CONFIG=$KERNEL_CONFIG cannot be read"
