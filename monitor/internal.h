@@ -55,6 +55,7 @@ struct xcm {
     uint32_t saved_bvr[XCM_BREAKPOINTS][2], saved_bcr[XCM_BREAKPOINTS], n_breakpoints, n_context;
     uint32_t saved_pmcr, saved_enabled, saved_typer[XCM_COUNTERS], saved_counter[XCM_COUNTERS], saved_filter, pmceid0;
     bool uses_pmu;
+    uint32_t typer[XCM_COUNTERS], programmed; // events as the monitor has set them, and which ones
 
     // The stop under way.
     bool is_owned, has_over_budget, has_lost;
@@ -157,6 +158,8 @@ bool xcm_has_place(const xcm *m, xcm_ram ram, uint32_t way, uint32_t index, uint
 xcm_code xcm_take_pmu(xcm *m); // saves it at the first use
 void xcm_give_pmu_back(xcm *m);
 void xcm_program_counter(xcm *m, uint32_t n, uint32_t typer);
+// false: another tool has set events in the meantime.
+bool xcm_is_pmu_ours(xcm *m);
 void xcm_switch_pmu(xcm *m, bool is_on, uint32_t mask);
 void xcm_zero_counters(xcm *m);
 void xcm_apply_pmu_shadow(xcm *m);

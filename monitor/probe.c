@@ -144,6 +144,7 @@ static xcm_code run_window(xcm *m, const plan *p, xcm_window *w) {
     for (uint32_t i = 0; i < 3; i++)
         XCM_TRY(xcm_read_register(m, touched[i], &saved[i]));
     XCM_TRY(sentinel(m, false, &elr));
+    w->has_intruder = !xcm_is_pmu_ours(m);
     set_up_counters(m, p);
     if (p->is_warmed) {
         XCM_TRY(run_once(m, p, p->warm, w));
@@ -155,6 +156,7 @@ static xcm_code run_window(xcm *m, const plan *p, xcm_window *w) {
     read_window(m, p, w);
     XCM_TRY(sentinel(m, true, &elr));
     w->has_excepted = elr != SENTINEL;
+    w->is_ok = w->is_ok && !w->has_intruder;
     if (m->el != 0) { // an exception: back to the program by its own level
         m->el = 0;
         m->is_level_lost = true;

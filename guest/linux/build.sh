@@ -199,8 +199,8 @@ if [ $arch = arm64 ]; then
     build_module "$headers"
     monitor=$here/../../monitor
     for program in "xcmctl $monitor/client/xcmctl.c" "xcm_lab $here/xcm_lab.c"; do
-        "${CROSS}gcc" -std=gnu17 "$target" -O2 -g -Wall -Wextra -static -I"$here/../.." -o "$out/${program%% *}" "${program#* }" \
-            "$monitor/client/client.c" "$monitor/client/netlink.c" "$monitor/client/module.c" "$monitor"/*.c
+        "${CROSS}gcc" -std=gnu17 -D_GNU_SOURCE "$target" -O2 -g -Wall -Wextra -static -I"$here/../.." -o "$out/${program%% *}" "${program#* }" \
+            "$monitor/client/client.c" "$monitor/client/netlink.c" "$monitor/client/socket.c" "$monitor/client/module.c" "$monitor"/*.c
     done
     set -- "$@" /lib/xcm.ko="$out/xcm.ko" /bin/xcmctl="$out/xcmctl" /bin/xcm_lab="$out/xcm_lab"
 fi

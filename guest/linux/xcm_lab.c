@@ -8,7 +8,6 @@
 // "xcm-dump" are for tests/linux/xcm_oracle.c, which compares them with the machine itself; the
 // target stands still for a moment before and after, so that the oracle can look. Dumps and the
 // transcript go to the disk /dev/vda.
-#define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -512,6 +512,7 @@ xcm *tl_xcm_monitor(tl_xcm_model *model) { return model->monitor; }
 tl_machine *tl_xcm_machine(const tl_xcm_model *model) { return model->machine; }
 tl_system *tl_xcm_system(const tl_xcm_model *model) { return model->system; }
 uint8_t *tl_xcm_ring(const tl_xcm_model *model) { return model->ring; }
+uint64_t tl_xcm_ring_bytes(const tl_xcm_model *model) { return model->options.ring_bytes; }
 int tl_xcm_ring_fd(const tl_xcm_model *model) { return model->ring_fd; }
 bool tl_xcm_word(const tl_xcm_model *model, uint64_t address, uint32_t *ret_word) {
     for (uint32_t i = 0; i < model->n_images; i++) {

@@ -86,8 +86,9 @@ bool tl_xcm_has_ended(const tl_xcm_model *model); // the software has
 xcm *tl_xcm_monitor(tl_xcm_model *model);
 tl_machine *tl_xcm_machine(const tl_xcm_model *model);
 tl_system *tl_xcm_system(const tl_xcm_model *model);
-uint8_t *tl_xcm_ring(const tl_xcm_model *model); // NULL: none
-int tl_xcm_ring_fd(const tl_xcm_model *model);   // of a shared ring; -1: none
+uint8_t *tl_xcm_ring(const tl_xcm_model *model);       // NULL: none
+uint64_t tl_xcm_ring_bytes(const tl_xcm_model *model); // of its data
+int tl_xcm_ring_fd(const tl_xcm_model *model);         // of a shared ring; -1: none
 // A word of the program's code, from its file. false: the address is not in it.
 bool tl_xcm_word(const tl_xcm_model *model, uint64_t address, uint32_t *ret_word);
 uint64_t tl_xcm_now_ns(const tl_xcm_model *model);
