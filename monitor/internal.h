@@ -78,7 +78,7 @@ struct xcm {
     uint32_t temporary; // index + 1 of a breakpoint that is cleared when it hits
     uint32_t n_list, n_programs, n_program_words;
     uint64_t step_since_ns, step_end; // step_end: the breakpoint behind an exclusive sequence
-    bool has_told_no_halt;
+    bool has_told_no_halt, has_told_skipped;
     uint32_t edecr_ss;
 
     // Wishes of PMU_CTL in state IDLE, applied at LISTEN_START.
@@ -145,6 +145,8 @@ xcm_code xcm_lower(xcm *m); // back to the level of entry; harmless if it is the
 xcm_code xcm_read_memory(xcm *m, uint64_t address, uint8_t *to, uint32_t n_bytes, bool is_fast);
 xcm_code xcm_write_memory(xcm *m, uint64_t address, const uint8_t *from, uint32_t n_bytes, bool is_fast);
 xcm_code xcm_translate(xcm *m, uint64_t vaddr, uint64_t *ret_paddr, bool *ret_is_mapped);
+// A word of the images. false: none of them has it.
+bool xcm_image_word(const xcm *m, uint64_t address, uint32_t *ret_word);
 xcm_code xcm_read_code(xcm *m, uint64_t address, uint32_t *ret_word);
 
 // -- uarch.c

@@ -352,13 +352,17 @@ static void do_halt(char **words, uint32_t n) {
 }
 
 static bool wait_for_event(const char *command, int ms) {
-    static const char *const names[] = {
-        [XCM_EVENT_HIT] = "hit",           [XCM_EVENT_HALTED] = "other halt", [XCM_EVENT_BUDGET] = "stop budget over",
-        [XCM_EVENT_LOST] = "target lost",  [XCM_EVENT_ENDED] = "ended",       [XCM_EVENT_NO_HALT] = "no halt",
-        [XCM_EVENT_FOREIGN] = "left alone"};
+    static const char *const names[] = {[XCM_EVENT_HIT] = "hit",
+                                        [XCM_EVENT_HALTED] = "other halt",
+                                        [XCM_EVENT_BUDGET] = "stop budget over",
+                                        [XCM_EVENT_LOST] = "target lost",
+                                        [XCM_EVENT_ENDED] = "ended",
+                                        [XCM_EVENT_NO_HALT] = "no halt",
+                                        [XCM_EVENT_FOREIGN] = "left alone",
+                                        [XCM_EVENT_SKIPPED] = "inside an exclusive sequence, skipped"};
     xcm_client_event event;
     const int got = xcm_client_wait(ctl.client, ms, &event);
-    if (got > 0 && event.kind <= XCM_EVENT_FOREIGN && event.kind >= XCM_EVENT_HIT) {
+    if (got > 0 && event.kind <= XCM_EVENT_SKIPPED && event.kind >= XCM_EVENT_HIT) {
         print_place(command, names[event.kind], event.pc, event.detail);
         return true;
     }

@@ -44,6 +44,7 @@ typedef struct tl_xcm_options {
     bool has_shared_ring;         // other processes may map it: tl_xcm_ring_fd
     uint32_t list_capacity;       // 0: 4096
     bool may_halt_kernel;
+    bool has_no_images; // the monitor reads code from the target, as in a kernel
     // PROBE saves the board, and ROLLBACK puts it back. The harts step one instruction at a time.
     bool has_snapshots;
     // Behind a misprediction INST_SPEC reads up to so many more, as of a wrong path. 0: none.
