@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Verdicts on a probe window. A verdict is yes, no or unknown; unknown has a reason. Published forms
-// stand beside them, and these take a disturbed measurement for an absent entry.
+// Verdicts on a probe window. A verdict is yes, no or unknown; unknown has a reason. The published
+// forms beside them take a disturbed measurement for an absent entry.
 #include "xcm.h"
 
 static bool has(const xcm_window *w, xcm_quantity q) { return w->present >> q & 1; }

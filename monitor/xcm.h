@@ -82,8 +82,8 @@ typedef enum xcm_event {
     XCM_EVENT_ENDED = 5,   // the round is complete
     XCM_EVENT_NO_HALT = 6, // step mode: no halt for 100 ms
     XCM_EVENT_FOREIGN = 7, // a halt at a level that the monitor leaves alone
-    // The first address of the list that stands inside an exclusive sequence, where nothing can halt; the third element is
-    // XCM_BAD_ARGUMENT.
+    // An address of the list stands inside an exclusive sequence, where nothing can halt. The
+    // third element is XCM_BAD_ARGUMENT. It is told once a round.
     XCM_EVENT_SKIPPED = 8,
 } xcm_event;
 

@@ -693,7 +693,7 @@ static void jump_back(int number) {
     (void)number;
     siglongjmp(back, 1);
 }
-// The owner ends, and its child tries the ring: by a mapping of before, by a new one, and by reading.
+// The owner ends, and its child tries the ring: by an old mapping, by a new one, and by reading.
 // *ready: 2, or a number for what still works.
 static void leave_heir(void) {
     char path[32], byte;

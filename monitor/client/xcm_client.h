@@ -3,7 +3,7 @@
 // restart a target core. The monitor is the kernel module xcm.ko, or a board that `tally monitor
 // --serve` simulates. Packets, codes and records are those of monitor/xcm.h.
 //
-//   xcm_client_open_netlink(1, &client, why, sizeof why);     // or xcm_client_open_socket(path, ...)
+//   xcm_client_open_netlink(1, &client, why, sizeof why);      // or xcm_client_open_socket
 //   xcm_client_call(client, XCM_LISTEN_START, NULL, 0, reply);
 //   xcm_client_call(client, XCM_HALT_REQ, NULL, 0, reply);    // reply->values: EDSCR.STATUS, pc
 //   xcm_client_close(client);                                  // the target runs

@@ -74,8 +74,8 @@ int xcm_find_blocks(int cpu, u64 mpidr, phys_addr_t rom, struct xcm_blocks *bloc
         if (error)
             return error;
     }
-    // The binding of the debug block stands for a core whose PMU has no node of its own. A53 places it
-    // behind debug and CTI (DDI 0500, table 11-30); its identification is checked at attach.
+    // A PMU without a node of its own is found by the debug block. A53 places it behind debug and
+    // CTI (DDI 0500, table 11-30); its identification is checked at attach.
     debug = blocks->base[XCM_DBG];
     if (blocks->base[XCM_PMU] == 0 && debug != 0 && blocks->base[XCM_CTI] == debug + 0x10000)
         blocks->base[XCM_PMU] = debug + 0x20000;

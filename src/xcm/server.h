@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The model host behind a Unix socket of type SOCK_SEQPACKET. A message is a packet of
-// monitor/xcm.h, byte for byte. A new client first gets an event of kind XCM_EVENT_HELLO with the ring
-// as a descriptor (SCM_RIGHTS), then each event, and replies to its own packets. The client that
-// sends the first packet that is accepted owns the target until it goes.
+// monitor/xcm.h, byte for byte. A new client first gets an event of kind XCM_EVENT_HELLO with the
+// ring as a descriptor (SCM_RIGHTS), then each event, and replies to its own packets. The client
+// whose packet is accepted first owns the target until it goes.
 #ifndef TL_XCM_SERVER_H
 #define TL_XCM_SERVER_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The cross-core monitor on hart 1 of a simulated Cortex-A53, which runs a program at EL0:
-// guest/bare/a64/monitored.c, or stepped.c beside it. Its findings stand beside the oracle, and the program ends with the
-// right result whatever was done to it.
+// guest/bare/a64/monitored.c, or stepped.c beside it. Its findings stand beside the oracle, and the
+// program ends with the right result whatever was done to it.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -916,7 +916,8 @@ static void test_steps_follow_the_program(void **state) {
     free(stepped.pcs);
 }
 
-// -- Awkward code (X-10, H-8): exclusives, a branch to itself, system calls, a branch that never arrives.
+// -- Awkward code (X-10, H-8): exclusives, a branch to itself, system calls, a branch that never
+// arrives.
 
 enum { SPINS = 5 };
 typedef struct walk {
@@ -974,7 +975,7 @@ static void test_awkward_code_is_stepped(void **state) {
     args[n++] = odd + 4; // the tail
     assert_int_equal(tl_xcm_call(l.model, XCM_LIST_LOAD, args, n, &l.reply), XCM_DONE);
     DO(&l, XCM_LISTEN_START);
-    // The branch to an odd address goes to EL1, which does not come back: the step is lost, and that is told.
+    // The branch to an odd address goes to EL1 and does not come back. The lost step is told.
     expect_event(&l, XCM_EVENT_NO_HALT);
     assert_int_equal(w.n_spins, SPINS);
     uint64_t n_seen = 0, spins = 0;
@@ -1039,7 +1040,8 @@ static void test_halts_in_the_kernel_are_given_up(void **state) {
     finish(&l);
 }
 
-// H-7: no DC instruction is put into the target, whatever is asked. Dirty lines of the set that a probe is about keep their data.
+// H-7: no DC instruction is put into the target, whatever is asked. Dirty lines of the probed set
+// keep their data.
 static bool is_cache_instruction(const tl_xcm_access *a) {
     enum { AT = 8 }; // CRm of address translations
     return a->is_write && a->block == XCM_DBG && a->offset == 0x84 && (a->value & 0xfff80000) == 0xd5080000 && (a->value >> 12 & 15) == 7 &&
@@ -1077,7 +1079,8 @@ static void test_dirty_lines_survive(void **state) {
     finish(&l);
 }
 
-// H-11: what another tool has set is given back at the end, also what it sets in the meantime. A probe then has no verdict.
+// H-11: events of another tool are given back at the end, also those that it sets in the meantime. A
+// probe then has no verdict.
 static void test_another_user_of_the_counters(void **state) {
     enum { LAR = 0xfb0, OSLAR = 0x300, KEY = 0xc5acce55, PMU = 0x20000, VALUE = 1234, CYCLES = 0x11, STORES = 0x7 };
     enum { PMEVCNTR = 0, PMEVTYPER = 0x400, PMCNTENSET = 0xc00, PMCR = 0xe04 };
@@ -1110,7 +1113,7 @@ static void test_another_user_of_the_counters(void **state) {
     finish(&l);
 }
 
-// H-15: other harts run during a stop, and an interrupt of theirs waits for the target no longer than it.
+// H-15: other harts run during a stop. Their interrupts for the target wait for its end.
 static void test_interrupts_wait_for_the_end_of_a_stop(void **state) {
     const uint64_t noise = 400;
     uint64_t before = 0, after = 0;
@@ -1137,7 +1140,8 @@ static void test_interrupts_wait_for_the_end_of_a_stop(void **state) {
     finish(&l);
 }
 
-// H-18: a sender that may not debug is refused in each state, before a register is reached. A target is named, and is one of the board.
+// H-18: a sender that may not debug is refused in each state, before a register is reached. A target
+// beyond the board is refused.
 static xcm_code last_code;
 static void note_code(void *ctx, const uint8_t *packet, uint32_t n_bytes) {
     xcm_packet header;

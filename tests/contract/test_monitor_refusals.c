@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Targets that the monitor must refuse, as a few registers show them: no board, no instruction runs.
-// A refused target sees no write, or writes of locks and power requests that are undone. Targets
-// that only their first halt gives away go on at once, and no instruction is put into them.
+// Targets that the monitor must refuse, as a few registers show them. There is no board. A refused
+// target sees no write, or writes of locks and power requests that are undone. A target that only
+// its first halt gives away goes on at once, and no instruction is put into it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -300,7 +300,7 @@ static void test_a_software_lock_that_does_not_open(void **state) {
     tear_down(&s);
 }
 
-// The halt gives it away: no instruction is put into the target, which goes on. Attempts are bounded.
+// The halt gives it away: the target goes on without an instruction of ours. Attempts are bounded.
 static void expect_wrong_level(uint32_t el, uint32_t n_levels, uint32_t rw) {
     enum { TRIES = 8 };
     stub s;
