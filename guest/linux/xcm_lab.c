@@ -818,6 +818,40 @@ static void test_hazards(void) {
     pass("the module is unloaded");
 }
 
+// -- The target is reset while it is halted, and while it runs. Linux does not get that core back.
+
+static void reset_target(volatile uint32_t *debug) {
+    enum { EDPRCR = 0x310, KEEP_POWER = 9, CWRR = 2 };
+    debug[EDPRCR / 4] = KEEP_POWER | CWRR;
+}
+
+static void test_lost(void) {
+    const int memory = open("/dev/mem", O_RDWR | O_SYNC | O_CLOEXEC);
+    volatile uint32_t *debug = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0xb110000);
+    if (debug == MAP_FAILED)
+        fail("/dev/mem: %s", strerror(errno));
+    open_client();
+    (void)start_worker(UINT64_MAX);
+    halt_at(probe_point);
+    DO(XCM_REG_XFER, 0, 0, 34);
+    reset_target(debug);
+    expect_event(XCM_EVENT_LOST);
+    EXPECT(XCM_WRONG_STATE, XCM_REG_XFER, 0, 0, 34);
+    if (reply.state != XCM_ENDED)
+        fail("the state is %s", xcm_state_name((uint8_t)reply.state));
+    pass("reset while it is halted: reported");
+    DO(XCM_ROUND_RESET);
+    DO(XCM_LISTEN_START); // the firmware has the core
+    EXPECT(XCM_WRONG_LEVEL, XCM_HALT_REQ);
+    reset_target(debug);
+    expect_event(XCM_EVENT_LOST);
+    (void)CALL(XCM_STATUS);
+    if (reply.state != XCM_ENDED)
+        fail("the state is %s", xcm_state_name((uint8_t)reply.state));
+    close_client();
+    pass("reset while it runs: reported");
+}
+
 // -- A transcript for a replay outside.
 
 static void test_transcript(void) {
@@ -911,8 +945,9 @@ static const struct {
     const char *name;
     void (*run)(void);
 } tests[] = {
-    {"demo", test_demo},     {"dump", test_dump},       {"probe", test_probe},           {"steps", test_steps}, {"states", test_states},
-    {"budget", test_budget}, {"hazards", test_hazards}, {"transcript", test_transcript}, {"speed", test_speed}, {"work", test_work},
+    {"demo", test_demo},     {"dump", test_dump},     {"probe", test_probe},     {"steps", test_steps},
+    {"states", test_states}, {"budget", test_budget}, {"hazards", test_hazards}, {"transcript", test_transcript},
+    {"speed", test_speed},   {"work", test_work},     {"lost", test_lost},
 };
 
 int main(int argc, char **argv) {
