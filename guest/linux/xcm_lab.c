@@ -29,8 +29,12 @@
 #include "monitor/client/xcm_client.h"
 #include "monitor/linux/transcript.h"
 
-enum { TARGET = 1, N_VALUES = 48, N_STUBS = 24, N_PAGES = 64, N_TARGETS = 4, PAGE = 4096, HEAP_BYTES = 1 << 23 };
-static uint8_t *const HEAP = (uint8_t *)UINT64_C(0x5000000000);
+enum { TARGET = 1, PAGE = 4096, HEAP_BYTES = 1 << 23 };
+#define XCM_WORK_HEAP UINT64_C(0x5000000000)
+#define XCM_WORK_WALK_BYTES (HEAP_BYTES / 2 - N_OF_A_SET * 0x2000)
+#define XCM_WORK_EXCLUSIVES
+#include "../xcm_work.h"
+static uint8_t *const HEAP = (uint8_t *)XCM_WORK_HEAP;
 enum { LDR_X1_X0 = 0xf9400001, BR_X1 = 0xd61f0020, RET = 0xd65f03c0 };
 
 typedef struct shared {
@@ -72,87 +76,14 @@ static uint64_t now_ns(void) {
 }
 static void sleep_ms(unsigned ms) { usleep(ms * 1000); }
 
-// -- The worker: rounds of work with a probe point between them. Each round leaves predictors, TLBs
-// and caches in a random state.
-
-uint64_t work(uint64_t of);
-void probe_point(uint64_t round);
-void jump_to(uint64_t index);
-void load_from(const void *at);
-void store_counted(uint64_t *at, uint64_t n);
-extern uint32_t jump_site[], jump_targets[], probe_return[], load_site[], stubs[];
-
-static uint64_t next_random(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
-__attribute__((noinline)) uint64_t work(uint64_t of) {
-    uint64_t values[N_VALUES], sum = 0;
-    for (uint32_t i = 0; i < N_VALUES; i++)
-        values[i] = next_random(&of) % 1000;
-    for (uint32_t i = 1; i < N_VALUES; i++)
-        for (uint32_t k = i; k > 0 && values[k - 1] > values[k]; k--) {
-            const uint64_t moved = values[k];
-            values[k] = values[k - 1];
-            values[k - 1] = moved;
-        }
-    for (uint32_t i = 0; i < N_VALUES; i++)
-        sum = sum * 31 + values[i];
-    return sum;
-}
-
-// An indirect branch with four targets; a load; the probe point; a loop of exclusives; pages of
-// code.
-__asm__("    .text\n"
-        "    .global jump_to, jump_site, jump_targets, load_from, load_site, probe_point, probe_return, store_counted, stubs\n"
-        "    .balign 64\n"
-        "jump_to: adr x1, jump_targets\n"
-        "    add x1, x1, x0, lsl #3\n"
-        "jump_site: br x1\n"
-        "jump_targets: ret\n nop\n ret\n nop\n ret\n nop\n ret\n nop\n"
-        "    .balign 64\n"
-        "load_from:\n"
-        "load_site: ldr x1, [x0]\n"
-        "    ret\n"
-        "    .balign 64\n"
-        "probe_point: mov x1, x0\n"
-        "probe_return: ret\n"
-        "    .balign 64\n"
-        "store_counted: ldxr x2, [x0]\n"
-        "    add x2, x2, #1\n"
-        "    stxr w3, x2, [x0]\n"
-        "    cbnz w3, store_counted\n"
-        "    subs x1, x1, #1\n"
-        "    b.ne store_counted\n"
-        "    ret\n"
-        "    .balign 4096\n"
-        "stubs:\n"
-        "    .rept 24\n"
-        "    nop\n ret\n"
-        "    .balign 4096\n"
-        "    .endr\n");
-
-static void scatter(uint64_t *state) {
-    jump_to(next_random(state) % N_TARGETS);
-    for (uint64_t n = next_random(state) % 16; n > 0; n--)
-        ((void (*)(void))((char *)stubs + PAGE * (next_random(state) % N_STUBS)))();
-    for (uint64_t n = next_random(state) % 24; n > 0; n--)
-        load_from(HEAP + PAGE * (next_random(state) % N_PAGES));
-    const uint8_t *line = HEAP + 0x400000 + next_random(state) % (HEAP_BYTES / 2) / 64 * 64;
-    if (next_random(state) % 2) {
-        for (uint32_t i = 0; i < 24; i++) // lines of one set push each other out
-            load_from(HEAP + 0x400000 + (size_t)(line - HEAP + i * 0x2000) % 0x400000);
-        box->line = (uint64_t)(line - HEAP);
-    }
-}
+// -- The worker: rounds of work with a probe point between them.
 
 static uint64_t run_rounds(uint64_t n, uint64_t *counted) {
     uint64_t state = 88172645463325252, sum = 0;
     for (uint64_t round = 0; round < n; round++) {
-        scatter(&state);
+        const uint64_t line = scatter(&state);
+        if (line != 0)
+            box->line = line - XCM_WORK_HEAP;
         probe_point(round);
         sum = sum * 7 + work(round + 1);
         if (counted)
