@@ -946,7 +946,8 @@ static void set_up_awkward(lab *l, const tl_xcm_options *options) {
 }
 
 static void test_awkward_code_is_stepped(void **state) {
-    enum { MOST_WORDS = 64, TAKE_WORDS = 2, PUT_BACK_WORDS = 3 }; // from the load-exclusive to its store
+    // TAKE, PUT_BACK: from the load-exclusive to its store.
+    enum { MOST_WORDS = 64, TAKE_WORDS = 2, PUT_BACK_WORDS = 3 };
     path alone = {.pcs = malloc(MOST_STEPS * sizeof(uint64_t))};
     walk w = {.path = {.pcs = malloc(MOST_STEPS * sizeof(uint64_t))}};
     uint64_t args[2 + MOST_WORDS] = {1};
@@ -1079,8 +1080,8 @@ static void test_dirty_lines_survive(void **state) {
     finish(&l);
 }
 
-// H-11: events of another tool are given back at the end, also those that it sets in the meantime. A
-// probe then has no verdict.
+// H-11: events of another tool are given back at the end, also those that it sets in the meantime.
+// A probe then has no verdict.
 static void test_another_user_of_the_counters(void **state) {
     enum { LAR = 0xfb0, OSLAR = 0x300, KEY = 0xc5acce55, PMU = 0x20000, VALUE = 1234, CYCLES = 0x11, STORES = 0x7 };
     enum { PMEVCNTR = 0, PMEVTYPER = 0x400, PMCNTENSET = 0xc00, PMCR = 0xe04 };
@@ -1140,8 +1141,8 @@ static void test_interrupts_wait_for_the_end_of_a_stop(void **state) {
     finish(&l);
 }
 
-// H-18: a sender that may not debug is refused in each state, before a register is reached. A target
-// beyond the board is refused.
+// H-18: a sender that may not debug is refused in each state, before a register is reached. A
+// target beyond the board is refused.
 static xcm_code last_code;
 static void note_code(void *ctx, const uint8_t *packet, uint32_t n_bytes) {
     xcm_packet header;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Any packets for the cross-core monitor, over registers that hold anything, and any ring for its
-// reader. Nothing may crash or hang, each packet has one reply, a refused one reaches no register and
-// changes no state, and an owner that goes leaves the monitor ended. Input: a byte for each command,
-// then its operands.
+// reader. Nothing may crash or hang. Each packet has one reply, and a refused one reaches no
+// register and changes no state. An owner that goes leaves the monitor ended. Input: commands of
+// one byte plus operands.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
