@@ -474,8 +474,11 @@ static void control_thread(enum control control) {
     wait_for_completion(&host.controlled);
 }
 
-// A descriptor of an earlier session has no rights left. The caller has host.opening.
-static bool is_of_session(const struct file *file) { return host.is_open && file->private_data == (void *)host.session; }
+// A descriptor of an ended session has no rights left. The answer holds as long as the caller holds
+// host.opening.
+static bool is_of_session(const struct file *file) {
+    return READ_ONCE(host.is_open) && file->private_data == (void *)READ_ONCE(host.session);
+}
 
 static int open_device(struct inode *inode, struct file *file) {
     int error = 0;
@@ -563,13 +566,13 @@ static __poll_t poll_ring(struct file *file, poll_table *table) {
     enum { AT_HEAD = 16, AT_TAIL = 64 };
 
     poll_wait(file, &host.readers, table);
-    if (file->private_data != (void *)READ_ONCE(host.session))
+    if (!is_of_session(file))
         return EPOLLERR | EPOLLHUP;
     return READ_ONCE(*(u64 *)(host.ring + AT_HEAD)) != READ_ONCE(*(u64 *)(host.ring + AT_TAIL)) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
 static ssize_t read_transcript(struct file *file, char __user *to, size_t bytes, loff_t *at) {
-    if (file->private_data != (void *)READ_ONCE(host.session))
+    if (!is_of_session(file))
         return -ENODEV;
     return simple_read_from_buffer(to, bytes, at, host.notes, host.n_notes * sizeof(*host.notes));
 }
