@@ -26,8 +26,8 @@ TL_BEGIN_DECLS
 typedef struct tl_recorder tl_recorder;
 
 // with_calls: events that reports show are counted by calling context, too. TL_EINVAL: counts are
-// of a part of the run, with_calls is of a guest kernel or an out-of-order core, or the options' pmu
-// does not sample.
+// of a part of the run, with_calls is of a guest kernel or an out-of-order core, or the pmu of the
+// options does not sample.
 TL_MUST_CHECK TL_API tl_status tl_recorder_new(tl_run *run, bool with_calls, tl_recorder **ret_recorder, tl_error *err);
 // Checks that counts by instruction sum up to the totals, and writes the profile. `name` is for
 // messages. with_sources: the file holds the text of source files that this host has. TL_EIO: the

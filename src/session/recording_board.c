@@ -36,7 +36,7 @@ static uint32_t process_of(tl_code_map *map, uint64_t page_table) {
     for (uint32_t i = 0; i < map->n_processes; i++)
         if (strcmp(map->processes[i].name, name) == 0)
             return i;
-    if (map->n_processes == MAX_PROCESSES)
+    if (map->n_processes >= MAX_PROCESSES)
         snprintf(name, sizeof name, "others");
     return tl_code_map_process(map, (int32_t)(map->n_processes < MAX_PROCESSES ? map->n_processes : MAX_PROCESSES), TL_CODE_NONE, name);
 }
