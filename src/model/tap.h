@@ -52,8 +52,10 @@ typedef struct tl_uop_event {
     bool is_replay;                              // DISPATCH: not the first one of this uop
     bool is_taken, is_mispredicted, has_retired; // RETIRE; has_retired: ALONE
     bool is_call, is_return;                     // RETIRE
-    bool has_missed;                             // RETIRE, TAKE_BACK: a load that missed the L1D
-    uint8_t size_bytes;                          // DISPATCH: of an access or an operand
+    // ALONE that retired: it accessed a device. Members of RETIRE above are valid, too.
+    bool is_device;
+    bool has_missed;    // RETIRE, TAKE_BACK: a load that missed the L1D
+    uint8_t size_bytes; // DISPATCH: of an access or an operand
 } tl_uop_event;
 
 typedef struct tl_cycle_record {

@@ -367,6 +367,15 @@ static void retires(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop
     add_insn(f, owner, tags[0] & TAG_FRONT, false);
 }
 
+// One uop. Accesses of devices and locked ones have no tag (SDM).
+static void retires_alone(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owner) {
+    const uint32_t tags = uop->is_device ? 0 : front_tag(f->n, (tl_class)uop->cls, owner);
+    if (is_control((tl_class)uop->cls))
+        branch_retires(f, uop, owner);
+    add_uop(f, owner, tags, false);
+    add_insn(f, owner, tags & TAG_FRONT, false);
+}
+
 static void taken_back(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     const uint8_t *tags = tags_at_end(f, t, uop, owner);
     for (uint32_t k = 0; k < uop->n_uops; k++)
@@ -410,10 +419,8 @@ static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uo
     case TL_UOP_RETIRE: retires(f, t, uop, owner); break;
     case TL_UOP_TAKE_BACK: taken_back(f, t, uop, owner); break;
     case TL_UOP_ALONE:
-        if (uop->has_retired) {
-            add_uop(f, owner, 0, false);
-            add_insn(f, owner, false, false);
-        }
+        if (uop->has_retired)
+            retires_alone(f, uop, owner);
         break;
     case TL_UOP_FETCH: break;
     }
@@ -507,14 +514,21 @@ static void tell_alone(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, uin
     f->threads[thread].alone = cycle;
 }
 
-// A hart has not run since it was suspended: system software had it first, and then nothing.
+// A hart has not run since it was suspended. System software had it, then nothing, then system
+// software again, which woke it up.
 static void note_outside(const tl_netburst_feed *f, feed_thread *t) {
     const tl_hart *h = t->h;
     if (t->suspended != NEVER && h->now > t->suspended) {
-        const uint64_t idle = h->idle_cycles - t->idle_cycles;
+        const bool has_idled = h->idle_end > t->suspended;
+        const uint64_t idle_begin = has_idled && h->idle_begin > t->suspended ? h->idle_begin : t->suspended;
+        const uint64_t last_idle = has_idled ? h->idle_end - idle_begin : 0, idle = h->idle_cycles - t->idle_cycles;
         forget_segments(t, f->next);
-        add_segment(t, h->now - tl_lesser(idle, h->now - t->suspended), t->bit_os);
-        add_segment(t, h->now, 0);
+        if (idle_begin > t->suspended + (idle - last_idle))
+            add_segment(t, idle_begin - (idle - last_idle), t->bit_os);
+        if (has_idled)
+            add_segment(t, h->idle_end, 0);
+        if (h->now > h->idle_end || !has_idled)
+            add_segment(t, h->now, t->bit_os);
         t->suspended = h->now;
     }
     t->idle_cycles = h->idle_cycles;

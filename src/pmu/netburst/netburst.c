@@ -178,7 +178,7 @@ static tl_status add_core(tl_pmu *pmu, uint32_t first_hart, uint32_t n_threads, 
     }
     tl_netburst_init(&c->n, pmu->settings, n_threads, &host, stored);
     tl_netburst_thread *owner = (tl_netburst_thread *)pmu;
-    owner->cores[first_hart / n_threads] = &c->n;
+    owner->cores[first_hart / owner->threads_per_core] = &c->n;
     return is_machine ? tl_netburst_feed_new(&c->n, pmu->host, first_hart, arena, &c->feed, err) : TL_OK;
 }
 
@@ -196,13 +196,15 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
                        tl_netburst_default_settings.bus_ratio);
     const uint32_t n_harts = is_machine ? pmu->host->n_harts : 1, n_threads = is_machine && config->core.threads > 1 ? 2 : 1;
     tl_netburst_thread *first = (tl_netburst_thread *)pmu;
-    first->n_cores = n_harts / n_threads;
+    first->threads_per_core = n_threads;
+    first->n_cores = (n_harts + n_threads - 1) / n_threads;
     first->cores = tl_arena_alloc(arena, first->n_cores * sizeof(tl_netburst *));
     if (!first->cores)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
     tl_status status = TL_OK;
-    for (uint32_t i = 0; i < first->n_cores && status == TL_OK; i++)
-        status = add_core(pmu, i * n_threads, n_threads, i == 0 ? first : NULL, arena, err);
+    // The last core of an odd number of harts has one thread.
+    for (uint32_t hart = 0; hart < n_harts && status == TL_OK; hart += n_threads)
+        status = add_core(pmu, hart, n_threads < n_harts - hart ? n_threads : n_harts - hart, hart == 0 ? first : NULL, arena, err);
     return status;
 }
 
@@ -219,8 +221,7 @@ static void reset(tl_pmu *pmu) {
 
 static tl_pmu *of_hart(tl_pmu *pmu, uint32_t hart) {
     const tl_netburst_thread *first = (const tl_netburst_thread *)pmu;
-    const uint32_t n_threads = first->core->n_threads;
-    return &first->cores[hart / n_threads]->threads[hart % n_threads]->pmu;
+    return &first->cores[hart / first->threads_per_core]->threads[hart % first->threads_per_core]->pmu;
 }
 
 static uint64_t irqs(const tl_pmu *pmu) { return (void)pmu, UINT64_C(1) << TL_IRQ_LCOFI; }

@@ -20,7 +20,7 @@ typedef struct tl_netburst_thread { // as a hart sees the registers of its core
     tl_netburst_samples_stored samples;
     // Of the instance of a machine: all its cores.
     tl_netburst **cores;
-    uint32_t n_cores;
+    uint32_t n_cores, threads_per_core;
 } tl_netburst_thread;
 
 typedef enum tl_run_cause { TL_STOPPED, TL_RUNS_ENABLED, TL_RUNS_CASCADED } tl_run_cause;
