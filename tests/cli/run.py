@@ -2210,6 +2210,27 @@ def a_sampled_run_counts_instructions_and_estimates_time():
 
 
 @guest
+def the_pentium_4_counts_first_touches_and_kernel_time():
+    # Programs that touch pages for the first time execute alone; a program that sleeps is woken up by its kernel.
+    branches = "branch_retired:MMNP+MMNM+MMTP+MMTM,global_power_events:RUNNING"
+    for deed in (["pages"], ["sleep", 0], ["sleep", 1]):
+        for events in (branches + ",memory_loads", branches + ",memory_stores"):
+            errors = {r["event"]: (r["value"], r["truth"]) for r in report("-m", "netburst", "-P", "netburst", "-e", events, *program(*deed))[0]
+                      if r.get("kind") == "pmu" and r["scope"] == "machine"}
+            equal(len(errors), 3, errors)
+            equal({name: value for name, (value, truth) in errors.items() if value != truth or not int(truth)}, {}, " ".join(map(str, deed)))
+
+
+@guest
+def the_pentium_4_counts_odd_numbers_of_harts():
+    for harts in ("1", "3"):
+        records = report("-m", "netburst", "--set", f"harts={harts}", "-P", "netburst", *program("threads", 100))[0]
+        values = [(r["event"], r["value"], r["truth"]) for r in records if r.get("kind") == "pmu" and r["scope"] == "machine"]
+        equal(len(values), 5, values)
+        equal([row for row in values if row[1] != row[2]], [], harts)
+
+
+@guest
 def a_seed_decides_random_replacement_of_detailed_cores():
     for machine in ("ooo", "netburst"):
         random = ["-m", machine, "--set", "l1d.replacement=random", "--D1", "1024,4,64", "-e", "cycles,instructions,l1d.load_miss"]

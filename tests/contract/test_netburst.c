@@ -73,7 +73,7 @@ static const counted rows[] = {
     {"instr_retired", 0x3b8, 4, 12, 0x02, 3, "hart.instret", NULL},
     {"uops_retired", 0x3b8, 4, 12, 0x01, 1, "core.retire_uop + core.alone", NULL},
     {"uops_retired.bogus", 0x3b8, 4, 12, 0x01, 2, "core.taken_back_uop", NULL},
-    {"branch_retired", 0x3cc, 5, 13, 0x06, 15, "core.retire_branch", NULL},
+    {"branch_retired", 0x3cc, 5, 13, 0x06, 15, "hart.insn_branch + hart.insn_jal + hart.insn_jalr", NULL},
     {"branch_retired.taken", 0x3cc, 5, 13, 0x06, 12, "hart.branch_taken + hart.insn_jal + hart.insn_jalr", NULL},
     {"branch_retired.mispredicted", 0x3cc, 5, 13, 0x06, 10, "bp.cond_miss + bp.target_miss", NULL},
     {"mispred_branch_retired", 0x3b8, 4, 16, 0x03, 1, "bp.cond_miss + bp.target_miss", NULL},
