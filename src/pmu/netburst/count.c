@@ -288,6 +288,7 @@ static uint64_t count_equal(tl_netburst *n, const tl_netburst_clock *clock, uint
         const uint64_t until = clocks_until_change(n, c, increments[k].first);
         step = until < step ? until : step;
     }
+    n->n_clocks += step;
     for (uint32_t k = 0; k < n->n_used_counters; k++) {
         const tl_used_counter *c = &n->used_counters[k];
         n->filtered = (n->filtered & ~BIT(c->counter)) | (uint32_t)increments[k].is_filtered << c->counter;
@@ -297,12 +298,13 @@ static uint64_t count_equal(tl_netburst *n, const tl_netburst_clock *clock, uint
 }
 
 void tl_netburst_count(tl_netburst *n, const tl_netburst_clock *clock) {
-    n->n_clocks += clock->n_clocks;
     for (uint64_t left = clock->n_clocks; left > 0;) {
         if (n->is_stale)
             tl_netburst_configure(n);
-        if (n->n_used_counters == 0)
+        if (n->n_used_counters == 0) {
+            n->n_clocks += left;
             return;
+        }
         detect(n, clock);
         left -= count_equal(n, clock, left);
     }
@@ -310,13 +312,43 @@ void tl_netburst_count(tl_netburst *n, const tl_netburst_clock *clock) {
         tl_netburst_configure(n);
 }
 
-uint64_t tl_netburst_deadline(const tl_netburst *n) {
-    uint64_t deadline = UINT64_MAX;
+// ---- Clocks in which no thread tells anything.
+
+// Mask bits of levels, and of uops that were taken back before and drain.
+static uint32_t quiet_mask(tl_netburst_event event) {
+    switch (event) {
+    case TL_NB_GLOBAL_POWER_EVENTS:
+    case TL_NB_MACHINE_CLEAR: return 1;
+    case TL_NB_FRONT_END_EVENT:
+    case TL_NB_REPLAY_EVENT:
+    case TL_NB_UOPS_RETIRED:
+    case TL_NB_INSTR_COMPLETED: return 2;
+    case TL_NB_INSTR_RETIRED: return 12;
+    case TL_NB_RESOURCE_STALL: return 1 << 5;
+    case TL_NB_EXECUTION_EVENT: return 0xf0;
+    default: return 0;
+    }
+}
+
+// The most that a counter adds in such a clock. Three uops of each thread drain.
+static uint32_t most_in_quiet(const tl_netburst *n, const tl_used_counter *c) {
+    const tl_used_escr *escr = &n->used_escrs[c->used];
+    const bool detects = (escr->mask & quiet_mask((tl_netburst_event)escr->event)) != 0;
+    if (c->compares)
+        return detects || c->complements;
+    return detects ? 6 : 0;
+}
+
+uint64_t tl_netburst_quiet_clocks(const tl_netburst *n) {
+    uint64_t clocks = UINT64_MAX;
     for (uint32_t k = 0; k < n->n_used_counters; k++) {
         const tl_used_counter *c = &n->used_counters[k];
-        const uint32_t most = c->compares ? 1 : TL_NETBURST_MAX_OUTPUT;
-        const uint64_t left = c->forces_overflow ? 0 : (TL_NETBURST_VALUE - n->counter[c->counter]) / most;
-        deadline = left < deadline ? left : deadline;
+        const uint32_t most = most_in_quiet(n, c);
+        if (most == 0 || !(n->cccr[c->counter] & (TL_CCCR_OVF_PMI_T0 | TL_CCCR_OVF_PMI_T1)))
+            continue;
+        const bool is_next = c->forces_overflow || (n->wrapped >> c->counter & 1);
+        const uint64_t left = is_next ? 0 : (TL_NETBURST_VALUE - n->counter[c->counter]) / most;
+        clocks = left < clocks ? left : clocks;
     }
-    return deadline;
+    return clocks;
 }

@@ -45,6 +45,9 @@ typedef struct feed_thread {
     bool is_store_full;
     uint64_t clear_until; // a machine clear goes on until this clock
     uint64_t alone;       // clock of an instruction that executes alone, or NEVER
+    uint64_t told;        // the last clock that it told
+    // Instructions retired before that clock, and before the next one.
+    uint64_t insns_before, insns_after;
     source *sources;      // of all masks that signals feed
     source **watched;     // those among them that a detector selects
     uint32_t n_watched;
@@ -67,6 +70,8 @@ struct tl_netburst_feed {
     uint64_t next;      // the first clock that was not counted
     bool has_clock;     // a clock under way, with these occurrences
     uint64_t clock;
+    bool is_counting;
+    uint64_t epoch; // while counting: the clock before the first one that `n` has counted
     uint32_t n_occurrences;
     tl_netburst_occurrence occurrences[MAX_OCCURRENCES];
     feed_thread threads[TL_NETBURST_THREADS];
@@ -183,7 +188,10 @@ static void count(tl_netburst_feed *f, uint64_t clock, uint64_t n_clocks) {
         add_levels(f, i, clock, &record.active);
     add_modes(f);
     record.n_occurrences = f->n_occurrences;
+    f->is_counting = true;
+    f->epoch = clock - 1 - f->n->n_clocks;
     tl_netburst_count(f->n, &record);
+    f->is_counting = false;
     f->n_occurrences = 0;
     f->next = clock + n_clocks;
 }
@@ -465,6 +473,9 @@ static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
         take_uop(f, t, &record->events[i], owner);
     add_totals(f, t, owner);
     look_at(t, record->cycle);
+    t->told = f->clock;
+    t->insns_before = t->insns_after;
+    t->insns_after = t->h->instret;
 }
 
 static uint8_t active_now(const tl_netburst_feed *f) {
@@ -542,6 +553,7 @@ static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
             note_outside(f, &f->threads[i]);
+    t->insns_after = h->instret;
     t->run_owner = class_of(t, h->priv);
     t->owner = tl_hart_has_work(h) ? t->run_owner : 0;
     t->suspended = f->is_attaching ? h->now : NEVER; // while attaching, nobody knows that it runs
@@ -625,6 +637,17 @@ void tl_netburst_feed_catch_up(tl_netburst_feed *f, uint32_t thread) {
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
             note_outside(f, &f->threads[i]);
     count_until(f, alone != NEVER ? alone : f->host->now(f->host->ctx, f->first_hart + thread));
+}
+
+uint64_t tl_netburst_feed_next(const tl_netburst_feed *f) { return f->next; }
+
+tl_moment tl_netburst_feed_moment(const tl_netburst_feed *f, uint32_t thread) {
+    const feed_thread *t = &f->threads[thread];
+    const uint64_t now = f->host->now(f->host->ctx, f->first_hart + thread);
+    if (!f->is_counting)
+        return (tl_moment){now, f->host->instret(f->host->ctx, f->first_hart + thread)};
+    const uint64_t clock = f->epoch + f->n->n_clocks;
+    return (tl_moment){clock, clock <= t->told ? t->insns_before : t->insns_after};
 }
 
 void tl_netburst_feed_reset(tl_netburst_feed *f) {

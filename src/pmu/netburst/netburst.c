@@ -25,9 +25,11 @@ typedef struct machine_core {
     tl_netburst_feed *feed; // NULL: a host that is no machine
     const tl_pmu_host *host;
     uint32_t first_hart;
-    uint64_t due[TL_NETBURST_THREADS]; // clock of an interrupt that is on its way; NEVER: none is
+    tl_skid_deck deck;
+    tl_moment due[TL_NETBURST_THREADS]; // of an interrupt that is on its way
 } machine_core;
 #define NEVER UINT64_MAX
+static const tl_moment never = {NEVER, NEVER};
 
 static tl_netburst_thread *thread_of(void *ctx) { return ctx; }
 static machine_core *core_of(tl_netburst *n) { return (machine_core *)(void *)n; }
@@ -46,7 +48,7 @@ static void interrupt(void *ctx, uint32_t thread, bool is_nmi) {
     machine_core *c = ctx;
     const uint32_t hart = c->first_hart + thread;
     (void)is_nmi; // harts have no interrupt that software cannot mask
-    c->due[thread] = c->host->now ? c->host->now(c->host->ctx, hart) + c->n.settings.pmi_latency : 0;
+    c->due[thread] = c->feed ? tl_skid_arrival(&c->n.settings, &c->deck, tl_netburst_feed_moment(c->feed, thread)) : (tl_moment){0, 0};
     c->host->changed(c->host->ctx, hart);
 }
 
@@ -58,8 +60,11 @@ static void catch_up(void *ctx, uint32_t thread) {
 
 static void configured(void *ctx) {
     machine_core *c = ctx;
-    if (c->feed)
-        tl_netburst_feed_configured(c->feed);
+    if (!c->feed)
+        return;
+    tl_netburst_feed_configured(c->feed);
+    for (uint32_t i = 0; tl_netburst_quiet_clocks(&c->n) != NEVER && i < c->n.n_threads; i++)
+        c->host->changed(c->host->ctx, c->first_hart + i);
 }
 
 static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
@@ -129,18 +134,30 @@ static void write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) {
 
 static void retired(void *ctx, tl_hart *h) { (void)ctx, (void)h; }
 
-static uint64_t deadline(void *ctx, tl_hart *h) {
+static uint64_t deadline(void *ctx, tl_hart *h) { return (void)ctx, (void)h, NEVER; }
+
+// Overflows are seen when the clock after them is told. A clock in which the core would skip one is
+// a clock to stop at.
+static void arrival(void *ctx, tl_hart *h, uint64_t *insn_limit) {
     const tl_netburst_thread *t = thread_of(ctx);
-    const uint64_t due = core_of(t->core)->due[t->index];
-    return due == NEVER ? NEVER : due > h->now ? due - h->now : 1;
+    const machine_core *c = core_of(t->core);
+    const uint64_t quiet = tl_netburst_quiet_clocks(t->core);
+    *insn_limit = tl_lesser(*insn_limit, c->due[t->index].insns);
+    h->horizon = tl_lesser(h->horizon, c->due[t->index].cycle);
+    if (quiet < NEVER / 2 && c->feed) {
+        const uint64_t clock = tl_netburst_feed_next(c->feed) + quiet;
+        h->horizon = tl_lesser(h->horizon, clock > h->now ? clock : h->now + 1);
+    }
 }
 
 static void poll(void *ctx, tl_hart *h) {
     const tl_netburst_thread *t = thread_of(ctx);
     machine_core *c = core_of(t->core);
-    if (c->due[t->index] > h->now)
+    const tl_moment *due = &c->due[t->index];
+    // A thread that has nothing to run retires nothing.
+    if (due->cycle > h->now && (due->insns == NEVER || (due->insns > h->instret && tl_hart_has_work(h))))
         return;
-    c->due[t->index] = NEVER;
+    c->due[t->index] = never;
     c->host->set_irq(c->host->ctx, h->id, TL_IRQ_LCOFI, true);
 }
 
@@ -150,7 +167,7 @@ static void init_thread(tl_netburst_thread *t, tl_netburst *n, uint32_t index) {
     t->core = n;
     t->index = index;
     t->pmu.port = (tl_pmu_port){
-        .ctx = t, .find = find, .permits = permits, .read = read, .write = write, .retired = retired, .deadline = deadline, .poll = poll};
+        .ctx = t, .find = find, .permits = permits, .read = read, .write = write, .retired = retired, .deadline = deadline, .arrival = arrival, .poll = poll};
     n->threads[index] = t;
 }
 
@@ -174,7 +191,7 @@ static tl_status add_core(tl_pmu *pmu, uint32_t first_hart, uint32_t n_threads, 
             t->pmu.hart = first_hart + i;
         }
         init_thread(t, &c->n, i);
-        c->due[i] = NEVER;
+        c->due[i] = never;
     }
     tl_netburst_init(&c->n, pmu->settings, n_threads, &host, stored);
     tl_netburst_thread *owner = (tl_netburst_thread *)pmu;
@@ -187,13 +204,6 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
     const bool is_machine = config && pmu->host->n_harts > 0;
     if (is_machine && config->core.kind != TL_CORE_OUT_OF_ORDER)
         return tl_fail(err, TL_EINVAL, "pentium4 = on: machine %s has no detailed core; choose machine netburst or ooo", config->name);
-    const tl_netburst_settings *settings = pmu->settings;
-    if (settings->pmi_profile != TL_SKID_FIXED)
-        return tl_fail(err, TL_EINVAL,
-                       "netburst.pmi_profile: interrupts come after a fixed time alone; set it to fixed, and netburst.pmi_latency");
-    if (settings->bus_ratio != tl_netburst_default_settings.bus_ratio)
-        return tl_fail(err, TL_EINVAL, "netburst.bus_ratio: no count and no time depends on the bus clock; leave it at %u",
-                       tl_netburst_default_settings.bus_ratio);
     const uint32_t n_harts = is_machine ? pmu->host->n_harts : 1, n_threads = is_machine && config->core.threads > 1 ? 2 : 1;
     tl_netburst_thread *first = (tl_netburst_thread *)pmu;
     first->threads_per_core = n_threads;
@@ -208,6 +218,8 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
     return status;
 }
 
+static uint64_t seed_of(const tl_pmu_host *host, uint32_t hart) { return host->config ? host->config->seed + hart : hart; }
+
 static void reset(tl_pmu *pmu) {
     const tl_netburst_thread *first = (const tl_netburst_thread *)pmu;
     for (uint32_t i = 0; i < first->n_cores; i++) {
@@ -215,7 +227,8 @@ static void reset(tl_pmu *pmu) {
         if (c->feed)
             tl_netburst_feed_reset(c->feed);
         tl_netburst_reset(&c->n);
-        c->due[0] = c->due[1] = NEVER;
+        c->due[0] = c->due[1] = never;
+        tl_skid_deck_init(&c->deck, seed_of(c->host, c->first_hart));
     }
 }
 

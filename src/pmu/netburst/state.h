@@ -70,7 +70,7 @@ struct tl_netburst {
     uint32_t wrapped;                        // has overflowed, and not counted since
     uint32_t raised;                         // drives the line
     uint8_t last_step[TL_NETBURST_COUNTERS]; // counted in the last clock
-    uint64_t n_clocks;                       // counted since reset
+    uint64_t n_clocks;                       // counted since reset, the clock under way included
 };
 
 static inline tl_netburst_thread *tl_netburst_thread_of(const tl_regfile *file) { return (tl_netburst_thread *)(uintptr_t)file; }
