@@ -39,7 +39,7 @@ static void put_histogram(const tl_l1miss_run *run, FILE *stream) {
         for (uint32_t k = 0; k < n; k++)
             bar[k] = '#';
         bar[n] = '\0';
-        fprintf(stream, "   %+8" PRIu32 "  %7" PRIu64 "  %5.1f %%  %s\n", i, run->distances[i], tl_l1miss_share(run->distances[i], run->n_samples),
+        fprintf(stream, "        +%-3" PRIu32 "  %7" PRIu64 "  %5.1f %%  %s\n", i, run->distances[i], tl_l1miss_share(run->distances[i], run->n_samples),
                 bar);
     }
     if (run->n_elsewhere > 0)

@@ -7,6 +7,7 @@
 #include "isa/rv/privileged.h"
 #include "pmu/netburst/netburst.h"
 #include "readers/netburst/l1miss_program.h"
+#include "session/description.h"
 #include "session/plan.h"
 
 enum { RAM_MIB = 16, PROGRESS_CYCLES = 20000000, A1 = 11, S0 = 8 };
