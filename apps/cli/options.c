@@ -440,9 +440,7 @@ static bool finish_compare(cli_parser *p, int argc, char *const *argv, int first
 }
 
 // Suites that are experiments read no PMU of a run; their words are tiers and more.
-static const struct {
-    const char *name, *does;
-} experiments[] = {{"l1miss", "takes samples"}, {"xcm", "asks questions"}};
+static const struct { const char *name, *does; } experiments[] = {{"l1miss", "takes samples"}, {"xcm", "asks questions"}};
 enum { N_EXPERIMENTS = sizeof experiments / sizeof experiments[0] };
 
 static bool finish_experiment(cli_parser *p, const char *does, int argc, char *const *argv, int first) {

@@ -14,8 +14,8 @@ static const struct run {
     tl_l1miss_skid skid;
     bool is_lockstep;
 } runs[] = {
-    {TL_L1MISS_COUNT, TL_L1MISS_CALIBRATED, false},     {TL_L1MISS_PRECISE, TL_L1MISS_CALIBRATED, false},
-    {TL_L1MISS_PRECISE, TL_L1MISS_CALIBRATED, true},    {TL_L1MISS_INTERRUPT, TL_L1MISS_CALIBRATED, false},
+    {TL_L1MISS_COUNT, TL_L1MISS_CALIBRATED, false},      {TL_L1MISS_PRECISE, TL_L1MISS_CALIBRATED, false},
+    {TL_L1MISS_PRECISE, TL_L1MISS_CALIBRATED, true},     {TL_L1MISS_INTERRUPT, TL_L1MISS_CALIBRATED, false},
     {TL_L1MISS_INTERRUPT, TL_L1MISS_MECHANISTIC, false}, {TL_L1MISS_INTERRUPT, TL_L1MISS_FIXED, false},
 };
 enum { N_RUNS = sizeof runs / sizeof runs[0], N_FORMS = 4, MAX_RUNS = N_FORMS * N_RUNS };
@@ -23,17 +23,22 @@ enum { N_RUNS = sizeof runs / sizeof runs[0], N_FORMS = 4, MAX_RUNS = N_FORMS * 
 // The words behind the suite's name: a tier, and what to do; without the latter, all.
 typedef struct wanted {
     tl_l1miss_tier tier;
-    bool methods[3];   // by tl_l1miss_method
-    bool variants[2];  // A, B
-    bool nestings[2];  // one loop, a loop in a loop
+    bool methods[3];  // by tl_l1miss_method
+    bool variants[2]; // A, B
+    bool nestings[2]; // one loop, a loop in a loop
 } wanted;
 
 static const struct {
     const char *word;
     uint8_t kind, value; // kind 0: method, 1: variant, 2: nesting
 } words[] = {
-    {"count", 0, TL_L1MISS_COUNT}, {"pebs", 0, TL_L1MISS_PRECISE}, {"iebs", 0, TL_L1MISS_INTERRUPT}, {"a", 1, 0}, {"b", 1, 1},
-    {"flat", 2, 0}, {"nested", 2, 1},
+    {"count", 0, TL_L1MISS_COUNT},
+    {"pebs", 0, TL_L1MISS_PRECISE},
+    {"iebs", 0, TL_L1MISS_INTERRUPT},
+    {"a", 1, 0},
+    {"b", 1, 1},
+    {"flat", 2, 0},
+    {"nested", 2, 1},
 };
 enum { N_WORDS = sizeof words / sizeof words[0], N_KINDS = 3 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // An experiment on sampling: a loop in which one load of 128 misses the first-level cache, on a
 // bare machine with a PMU that stores precise samples. Misses are counted, sampled precisely, and
-// sampled by interrupts. docs/netburst.md has the program and the figures.
+// sampled by interrupts. The page of that PMU design has the program and the figures.
 //
 //   tl_l1miss_options_init(&options, TL_L1MISS_QUICK); options.method = TL_L1MISS_PRECISE;
 //   tl_l1miss_run run = {.size = sizeof run};
@@ -60,7 +60,7 @@ struct tl_l1miss_run {
     uint64_t n_passes; // of the loop, each with one load that misses
     uint64_t n_cycles, n_instructions;
     uint64_t n_counted; // by the counter, in a run that counts
-    uint64_t n_true;    // misses of loads that retired, in all the run
+    uint64_t n_true;    // misses of loads that retired
     uint64_t n_samples, n_wanted, n_interrupts, n_lost, n_faults;
     // Records whose address and registers are those of the pass that they name, and passes that are
     // where the period says.
@@ -78,9 +78,10 @@ TL_API void tl_l1miss_options_init(tl_l1miss_options *ret_options, tl_l1miss_tie
 // TL_EINVAL: the machine cannot run the experiment.
 TL_MUST_CHECK TL_API tl_status tl_l1miss_measure(const tl_l1miss_options *options, tl_l1miss_run *ret_run, tl_error *err);
 
-TL_API uint64_t tl_l1miss_mode(const tl_l1miss_run *run);   // the most frequent distance
-TL_API uint64_t tl_l1miss_least(const tl_l1miss_run *run);  // the smallest one
-TL_API uint64_t tl_l1miss_median(const tl_l1miss_run *run); // half of the samples are at most so far
+// The most frequent distance, the smallest one, and the one that half of the samples do not exceed.
+TL_API uint64_t tl_l1miss_mode(const tl_l1miss_run *run);
+TL_API uint64_t tl_l1miss_least(const tl_l1miss_run *run);
+TL_API uint64_t tl_l1miss_median(const tl_l1miss_run *run);
 // Cycles for each pass, as times of those of the base; 0: there is none.
 TL_API double tl_l1miss_slowdown(const tl_l1miss_run *run);
 TL_API double tl_l1miss_cycles_per_sample(const tl_l1miss_run *run);

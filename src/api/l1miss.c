@@ -15,8 +15,10 @@ enum { N_TIERS = sizeof tiers / sizeof tiers[0], SAMPLES = 800 };
 TL_API const char *tl_l1miss_tier_name(uint32_t tier) { return tier < N_TIERS ? tiers[tier].name : NULL; }
 
 TL_API void tl_l1miss_options_init(tl_l1miss_options *ret_options, tl_l1miss_tier tier) {
-    *ret_options = (tl_l1miss_options){
-        .size = sizeof *ret_options, .skid = TL_L1MISS_CALIBRATED, .period = tiers[(uint32_t)tier < (uint32_t)N_TIERS ? tier : 0].period, .n_samples = SAMPLES};
+    *ret_options = (tl_l1miss_options){.size = sizeof *ret_options,
+                                       .skid = TL_L1MISS_CALIBRATED,
+                                       .period = tiers[(uint32_t)tier < (uint32_t)N_TIERS ? tier : 0].period,
+                                       .n_samples = SAMPLES};
 }
 
 TL_API tl_status tl_l1miss_measure(const tl_l1miss_options *options, tl_l1miss_run *ret_run, tl_error *err) {

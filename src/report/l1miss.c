@@ -39,8 +39,8 @@ static void put_histogram(const tl_l1miss_run *run, FILE *stream) {
         for (uint32_t k = 0; k < n; k++)
             bar[k] = '#';
         bar[n] = '\0';
-        fprintf(stream, "        +%-3" PRIu32 "  %7" PRIu64 "  %5.1f %%  %s\n", i, run->distances[i], tl_l1miss_share(run->distances[i], run->n_samples),
-                bar);
+        fprintf(stream, "        +%-3" PRIu32 "  %7" PRIu64 "  %5.1f %%  %s\n", i, run->distances[i],
+                tl_l1miss_share(run->distances[i], run->n_samples), bar);
     }
     if (run->n_elsewhere > 0)
         fprintf(stream, "   elsewhere %7" PRIu64 "  %5.1f %%\n", run->n_elsewhere, tl_l1miss_share(run->n_elsewhere, run->n_samples));
@@ -66,8 +66,8 @@ static void put_samples(const tl_l1miss_run *run, FILE *stream) {
     const uint64_t mode = tl_l1miss_mode(run);
     fprintf(stream, "   one of %" PRIu32 " misses; %" PRIu64 " samples, %" PRIu64 " interrupts, %" PRIu64 " lost, %" PRIu64 " faults\n",
             true_period(run), run->n_samples, run->n_interrupts, run->n_lost, run->n_faults);
-    fprintf(stream, "   %" PRIu64 " of %" PRIu64 " at the load that misses, 0x%08" PRIx64 " (paper: %s)\n", run->distances[0], run->n_samples,
-            run->first_pc, is_precise ? "800 of 800" : "none");
+    fprintf(stream, "   %" PRIu64 " of %" PRIu64 " at the load that misses, 0x%08" PRIx64 " (paper: %s)\n", run->distances[0],
+            run->n_samples, run->first_pc, is_precise ? "800 of 800" : "none");
     if (!is_precise && run->n_samples > 0)
         fprintf(stream, "   mode +%" PRIu64 ", %.1f %% (paper: +69, 46.5 %%); least +%" PRIu64 " (paper: +65), median +%" PRIu64 "\n", mode,
                 tl_l1miss_share(run->distances[mode], run->n_samples), tl_l1miss_least(run), tl_l1miss_median(run));
@@ -82,8 +82,8 @@ static void put_text(const tl_l1miss_run *run, FILE *stream) {
     tl_l1miss_title(run, title);
     fprintf(stream, "%c%s: %" PRIu64 " passes\n", title[0] & ~0x20, title + 1, run->n_passes);
     if (run->method == TL_L1MISS_COUNT)
-        fprintf(stream, "   %" PRIu64 " misses by the counter, %" PRIu64 " by the machine; %" PRIu64 " cycles\n", run->n_counted, run->n_true,
-                run->n_cycles);
+        fprintf(stream, "   %" PRIu64 " misses by the counter, %" PRIu64 " by the machine; %" PRIu64 " cycles\n", run->n_counted,
+                run->n_true, run->n_cycles);
     else
         put_samples(run, stream);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The experiment as a picture: a histogram over distance for each run with samples, all on one axis.
+// The experiment as a picture: a histogram over distance for each run with samples, on one axis.
 #include <inttypes.h>
 
 #include "base/bits.h"

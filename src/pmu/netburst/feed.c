@@ -48,8 +48,8 @@ typedef struct feed_thread {
     uint64_t told;        // the last clock that it told
     // Instructions retired before that clock, and before the next one.
     uint64_t insns_before, insns_after;
-    source *sources;      // of all masks that signals feed
-    source **watched;     // those among them that a detector selects
+    source *sources;  // of all masks that signals feed
+    source **watched; // those among them that a detector selects
     uint32_t n_watched;
     // Instructions from the trace cache, and to build traces; lines that it drops.
     source delivers, builds, flushes;

@@ -166,8 +166,15 @@ static void poll(void *ctx, tl_hart *h) {
 static void init_thread(tl_netburst_thread *t, tl_netburst *n, uint32_t index) {
     t->core = n;
     t->index = index;
-    t->pmu.port = (tl_pmu_port){
-        .ctx = t, .find = find, .permits = permits, .read = read, .write = write, .retired = retired, .deadline = deadline, .arrival = arrival, .poll = poll};
+    t->pmu.port = (tl_pmu_port){.ctx = t,
+                                .find = find,
+                                .permits = permits,
+                                .read = read,
+                                .write = write,
+                                .retired = retired,
+                                .deadline = deadline,
+                                .arrival = arrival,
+                                .poll = poll};
     n->threads[index] = t;
 }
 

@@ -39,8 +39,7 @@ static uint32_t draw(tl_skid_deck *deck) {
 tl_moment tl_skid_arrival(const tl_netburst_settings *settings, tl_skid_deck *deck, tl_moment overflow) {
     const uint32_t ratio = settings->bus_ratio;
     switch ((tl_netburst_skid)settings->pmi_profile) {
-    case TL_SKID_MECHANISTIC:
-        return (tl_moment){overflow.cycle + MECHANISTIC_CLOCKS + ratio - overflow.cycle % ratio, UINT64_MAX};
+    case TL_SKID_MECHANISTIC: return (tl_moment){overflow.cycle + MECHANISTIC_CLOCKS + ratio - overflow.cycle % ratio, UINT64_MAX};
     case TL_SKID_CALIBRATED: return (tl_moment){UINT64_MAX, overflow.insns + draw(deck)};
     default: return (tl_moment){overflow.cycle + settings->pmi_latency, UINT64_MAX};
     }

@@ -198,7 +198,8 @@ static void fill(const l1miss_program *p, const totals *at_calls, tl_l1miss_run 
 // A run that samples by interrupts ends itself, and loses misses when it takes back what has
 // missed.
 static uint64_t passes_for(const tl_l1miss_options *o) {
-    const uint64_t between = o->period + (o->is_lockstep ? 0u : 1u), n = o->n_samples * between * (o->method == TL_L1MISS_INTERRUPT ? 2 : 1);
+    const uint64_t between = o->period + (o->is_lockstep ? 0u : 1u),
+                   n = o->n_samples * between * (o->method == TL_L1MISS_INTERRUPT ? 2 : 1);
     return n + (TL_L1MISS_CELLS - n % TL_L1MISS_CELLS) % TL_L1MISS_CELLS;
 }
 

@@ -37,10 +37,10 @@ enum {
     RECORDS_VADDR = KERNEL_VADDR + 0x10000,
     LEAF_LOG2 = 21, // a table of leaves
 };
-_Static_assert(L1MISS_MAX_RECORDS * L1MISS_RECORD_BYTES <= RECORDS_BYTES, "records fit");
+_Static_assert(L1MISS_MAX_RECORDS *L1MISS_RECORD_BYTES <= RECORDS_BYTES, "records fit");
 
-// In the page of the state: saved registers first.
-enum { KEPT = 0x40, INTERRUPTS = 0x48, COUNT = 0x50 };
+// In the page of the state: saved registers first, by number.
+enum { KEPT = 0x100, INTERRUPTS = 0x108, COUNT = 0x110 };
 
 enum {
     CSR_SSTATUS = 0x100,
@@ -122,11 +122,13 @@ static uint64_t reload(const tl_l1miss_options *o) {
     return preset(o->method == TL_L1MISS_PRECISE && !o->is_lockstep ? o->period : o->period - 1);
 }
 
+enum { BASE = 0x10, INDEX = 0x14, MAXIMUM = 0x18, THRESHOLD = 0x1c, RESET = 0x20 }; // of the area
+
 static void make_data(const l1miss_program *p) {
-    enum { BASE = 0x10, INDEX = 0x14, MAXIMUM = 0x18, THRESHOLD = 0x1c, RESET = 0x20 };
     for (uint32_t j = 0; j < TL_L1MISS_CELLS; j++) {
         const uint32_t named = p->options->is_chained ? (j + 1) % TL_L1MISS_CELLS : j;
-        put64(p, USER_DATA + (uint32_t)(L1MISS_FIRST_CELL - USER_DATA_VADDR) + j * L1MISS_STRIDE, L1MISS_FIRST_CELL + named * L1MISS_STRIDE);
+        put64(p, USER_DATA + (uint32_t)(L1MISS_FIRST_CELL - USER_DATA_VADDR) + j * L1MISS_STRIDE,
+              L1MISS_FIRST_CELL + named * L1MISS_STRIDE);
     }
     put64(p, USER_DATA + L1MISS_HOT_LINE - USER_DATA_VADDR, L1MISS_HOT_VALUE);
     put32(p, AREA + BASE, AREA_VADDR + AREA_RECORDS);
@@ -189,21 +191,16 @@ static void write_setup(tl_assembler *a, const tl_l1miss_options *o, uint64_t ha
     tl_asm_sret(a);
 }
 
-enum { FIRST_SAVED = TL_T3, LAST_SAVED = TL_T5 };
-
+// A kernel saves all registers of the program. t6 points to the state meanwhile.
 static void save(tl_assembler *a) {
     tl_asm_csrrw(a, TL_T6, CSR_SSCRATCH, TL_T6);
-    for (uint32_t i = 0; i < 3; i++) {
-        tl_asm_sd(a, TL_T0 + i, TL_T6, (int32_t)(8 * i));
-        tl_asm_sd(a, FIRST_SAVED + i, TL_T6, (int32_t)(24 + 8 * i));
-    }
+    for (uint32_t x = TL_RA; x < TL_T6; x++)
+        tl_asm_sd(a, x, TL_T6, (int32_t)(8 * x));
 }
 
 static void leave(tl_assembler *a) {
-    for (uint32_t i = 0; i < 3; i++) {
-        tl_asm_ld(a, TL_T0 + i, TL_T6, (int32_t)(8 * i));
-        tl_asm_ld(a, FIRST_SAVED + i, TL_T6, (int32_t)(24 + 8 * i));
-    }
+    for (uint32_t x = TL_RA; x < TL_T6; x++)
+        tl_asm_ld(a, x, TL_T6, (int32_t)(8 * x));
     tl_asm_csrrw(a, TL_T6, CSR_SSCRATCH, TL_T6);
     tl_asm_sret(a);
 }
@@ -217,7 +214,6 @@ static uint32_t write_room(tl_assembler *a, uint32_t n_bytes) {
 
 // Takes the records from the base up to the index, and sets the index back.
 static void write_collect(tl_assembler *a) {
-    enum { BASE = 0x10, INDEX = 0x14 };
     tl_asm_load_constant(a, TL_T0, AREA_VADDR);
     load_word(a, TL_T3, TL_T0, BASE);
     load_word(a, TL_T4, TL_T0, INDEX);
@@ -265,30 +261,38 @@ static void write_take_address(tl_assembler *a, const tl_l1miss_options *o) {
     write_msr(a, CCCR, CCCR_INTERRUPTS); // without OVF
 }
 
+// An overflow and a full area share the interrupt, so the handler looks for both.
+static void write_look(tl_assembler *a, const tl_l1miss_options *o) {
+    write_csr(a, CSR_NBINDEX, CCCR);
+    tl_asm_csrr(a, TL_T0, CSR_NBDATA);
+    tl_asm_slli(a, TL_T0, TL_T0, 32); // OVF becomes the sign
+    const uint32_t no_overflow = tl_asm_branch(a, TL_ASM_GE, TL_T0, TL_X0);
+    write_take_address(a, o);
+    tl_asm_bind(a, no_overflow);
+    tl_asm_load_constant(a, TL_T0, AREA_VADDR);
+    load_word(a, TL_T1, TL_T0, INDEX);
+    load_word(a, TL_T2, TL_T0, THRESHOLD);
+    const uint32_t not_full = tl_asm_branch(a, TL_ASM_LTU, TL_T1, TL_T2);
+    write_take_records(a);
+    tl_asm_bind(a, not_full);
+}
+
 static void write_handler(tl_assembler *a, const tl_l1miss_options *o) {
     save(a);
     tl_asm_csrr(a, TL_T0, CSR_SCAUSE);
     const uint32_t is_call = tl_asm_branch(a, TL_ASM_GE, TL_T0, TL_X0);
-    tl_asm_ld(a, TL_T0, TL_T6, INTERRUPTS);
-    tl_asm_addi(a, TL_T0, TL_T0, 1);
-    tl_asm_sd(a, TL_T0, TL_T6, INTERRUPTS);
-    if (o->method == TL_L1MISS_PRECISE)
-        write_take_records(a);
-    else
-        write_take_address(a, o);
-    uint32_t is_last = 0;
-    if (o->method == TL_L1MISS_INTERRUPT) {
-        tl_asm_ld(a, TL_T0, TL_T6, INTERRUPTS);
-        tl_asm_load_constant(a, TL_T1, o->n_samples);
-        is_last = tl_asm_branch(a, TL_ASM_GEU, TL_T0, TL_T1);
-    }
+    tl_asm_ld(a, TL_S0, TL_T6, INTERRUPTS);
+    tl_asm_addi(a, TL_S0, TL_S0, 1);
+    tl_asm_sd(a, TL_S0, TL_T6, INTERRUPTS);
+    write_look(a, o);
+    tl_asm_load_constant(a, TL_T1, o->n_samples);
+    const uint32_t is_last = tl_asm_branch(a, TL_ASM_GEU, TL_S0, TL_T1);
     tl_asm_load_constant(a, TL_T0, UINT64_C(1) << TL_IRQ_LCOFI);
     tl_asm_csrc(a, CSR_SIP, TL_T0);
     write_csr(a, CSR_NBLVT, 0);
     leave(a);
     tl_asm_bind(a, is_call);
-    if (o->method == TL_L1MISS_INTERRUPT)
-        tl_asm_bind(a, is_last);
+    tl_asm_bind(a, is_last);
     write_end(a, o);
 }
 
