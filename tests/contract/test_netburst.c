@@ -225,7 +225,115 @@ static void test_samples_name_the_load_that_missed_and_the_registers_before_it(v
     close_kernel(&k);
 }
 
+// ---- Interrupts.
+
+enum { FAR_LINES = 1 << 14, FAR_STRIDE = 640, MANY_CLOCKS = 200000 };
+
+// A chain of loads that all go to DRAM, and a branch that nobody can predict.
+static void open_chain(kernel *k, const char *const *overrides) {
+    open_kernel(k, "netburst", overrides);
+    k->h->client = k;
+    put_ring(k, FAR_LINES, FAR_STRIDE);
+    emit(k, ld(T0, T0, 0));
+    k->rv->x[A1] = UINT64_C(6364136223846793005);
+    emit(k, mul(T2, T2, A1));
+    emit(k, addi(T2, T2, 1));
+    emit(k, branch(4, T2, 0, 8)); // negative
+    emit_n(k, 7, add(T1, T1, T0));
+    (void)warm_loop(k);
+}
+
+// A counter that interrupts thread 0 at event n.
+typedef struct interrupting {
+    const char *name;
+    uint32_t escr, counter;
+    uint64_t escr_value, cccr, n;
+} interrupting;
+static const interrupting interrupts[] = {
+    {"instructions", 0x3b8, 12, 0x0400060c, 0x00039000, 1000}, {"misses", 0x3cc, 16, 0x1200020c, 0x0003b000, 7},
+    {"running clocks", 0x3a2, 0, 0x2600020c, 0x0003d000, 777}, {"clocks of at most 15 uops", 0x3b8, 12, 0x0200020c, 0x00ff9000, 901},
+    {"bogus uops", 0x3b8, 12, 0x0200040c, 0x00039000, 5},      {"clocks with more than one uop", 0x3b8, 12, 0x0200020c, 0x00179000, 40},
+};
+
+static void interrupt_at(tl_netburst *n, const interrupting *row) {
+    wrmsr(n, TL_MSR_PEBS_MATRIX_VERT, 1);
+    wrmsr(n, TL_MSR_PEBS_ENABLE, 0x01000001);
+    wrmsr(n, row->escr, row->escr_value);
+    wrmsr(n, TL_MSR_COUNTER + row->counter, (1 - row->n) & TL_NETBURST_VALUE);
+    tl_netburst_set_lvt(n, 0, 0);
+    wrmsr(n, TL_MSR_CCCR + row->counter, row->cccr | TL_CCCR_OVF_PMI_T0);
+}
+
+// Runs to the cycle in which the interrupt is there. chop: cycle by cycle.
+static uint64_t run_to_interrupt(kernel *k, bool chop) {
+    const uint64_t end = k->h->now + MANY_CLOCKS;
+    while (!(k->h->irqs_pending >> 13 & 1)) {
+        k->h->horizon = chop ? k->h->now + 1 : UINT64_MAX;
+        k->h->insn_limit = UINT64_MAX;
+        tl_hart_limit_to_deadline(k->h, &k->h->insn_limit);
+        (void)k->h->engine->run(k->h);
+        (void)tl_hart_poll(k->h);
+        if (k->h->now > end)
+            fail_msg("no interrupt");
+    }
+    return k->h->now;
+}
+
+// The clock of event n, found by reading the counter in each cycle.
+static uint64_t clock_of_event(kernel *k, tl_netburst *n, const interrupting *row) {
+    const uint64_t end = k->h->now + MANY_CLOCKS;
+    do {
+        k->h->horizon = k->h->now + 1;
+        k->h->insn_limit = UINT64_MAX;
+        (void)k->h->engine->run(k->h);
+        assert_true(k->h->now < end);
+    } while (rdmsr(n, TL_MSR_COUNTER + row->counter) - 1 >= TL_NETBURST_VALUE >> 1);
+    return k->h->now - 1; // the read has the clocks before its own
+}
+
+static void test_interrupts_arrive_in_their_cycle(void **state) {
+    (void)state;
+    static const char *const latencies[] = {"netburst.pmi_latency=2", "netburst.pmi_latency=138", "netburst.pmi_latency=1000"};
+    static const uint64_t cycles[] = {2, 138, 1000};
+    for (uint32_t r = 0; r < TL_COUNT_OF(interrupts); r++)
+        for (uint32_t l = 0; l < TL_COUNT_OF(latencies); l++) {
+            const char *const overrides[] = {"pentium4=on", latencies[l], NULL};
+            uint64_t when[3];
+            for (uint32_t i = 0; i < 3; i++) {
+                kernel k;
+                open_chain(&k, overrides);
+                tl_netburst *n = pmu_of(k.machine, 0);
+                interrupt_at(n, &interrupts[r]);
+                when[i] = i == 0 ? clock_of_event(&k, n, &interrupts[r]) : run_to_interrupt(&k, i == 1);
+                close_kernel(&k);
+            }
+            if (when[1] != when[0] + cycles[l] || when[2] != when[1])
+                fail_msg("%s, %s: event in %" PRIu64 ", interrupt %" PRIu64 " cycles later, cycle by cycle %" PRIu64, interrupts[r].name,
+                         latencies[l], when[0], when[2] - when[0], when[1] - when[0]);
+        }
+}
+
+// A hart without overflows pays nothing, and one that waits for an interrupt runs freely up to it.
+static void test_few_runs_lead_to_an_interrupt(void **state) {
+    (void)state;
+    static const char *const overrides[] = {"pentium4=on", "netburst.pmi_latency=1000", NULL};
+    kernel k;
+    open_chain(&k, overrides);
+    interrupt_at(pmu_of(k.machine, 0), &interrupts[0]);
+    uint32_t n_runs = 0;
+    for (; !(k.h->irqs_pending >> 13 & 1); n_runs++) {
+        k.h->horizon = k.h->insn_limit = UINT64_MAX;
+        tl_hart_limit_to_deadline(k.h, &k.h->insn_limit);
+        (void)k.h->engine->run(k.h);
+        (void)tl_hart_poll(k.h);
+    }
+    assert_int_equal(n_runs, 2); // to the overflow, to the arrival
+    close_kernel(&k);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_interrupts_arrive_in_their_cycle),
+    cmocka_unit_test(test_few_runs_lead_to_an_interrupt),
     cmocka_unit_test(test_samples_name_the_load_that_missed_and_the_registers_before_it),
     cmocka_unit_test(test_counts_of_both_threads_are_the_machines_own),
 };

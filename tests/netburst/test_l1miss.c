@@ -51,7 +51,7 @@ static void test_l2_to_l7_precise_samples_name_the_load_and_the_registers_before
         const tl_l1miss_options options = options_for(TL_L1MISS_PRECISE, is_chained, false);
         const tl_l1miss_run run = measure(&options);
         assert_int_equal(run.n_samples, SAMPLES);
-        assert_int_equal(run.distances[0], SAMPLES);    // L2
+        assert_int_equal(run.distances[0], SAMPLES);     // L2
         for (uint32_t j = 0; j < TL_L1MISS_CELLS; j++) { // L3, L4, L5
             assert_int_equal(run.cells[j], 0x080503c0 + 8192 * j);
             assert_int_equal(run.in_cell[j], SAMPLES / TL_L1MISS_CELLS);
