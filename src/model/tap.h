@@ -51,7 +51,8 @@ typedef struct tl_uop_event {
     uint8_t vain;                                // DISPATCH: tl_uop_vain
     bool is_replay;                              // DISPATCH: not the first one of this uop
     bool is_taken, is_mispredicted, has_retired; // RETIRE; has_retired: ALONE
-    bool is_call, is_return;                     // RETIRE
+    // TAKE_BACK, too: is_mispredicted, if it had been renamed.
+    bool is_call, is_return; // RETIRE
     // ALONE that retired: it accessed a device. Members of RETIRE above are valid, too.
     bool is_device;
     bool has_missed;    // RETIRE, TAKE_BACK: a load that missed the L1D

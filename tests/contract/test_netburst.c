@@ -331,7 +331,32 @@ static void test_few_runs_lead_to_an_interrupt(void **state) {
     close_kernel(&k);
 }
 
+static void test_erratum_of_branch_types_counts_what_is_taken_back(void **state) {
+    (void)state;
+    for (uint32_t is_on = 0; is_on < 2; is_on++) {
+        const char *const overrides[] = {"pentium4=on", is_on ? "netburst.branch_type_overcount=on" : "netburst.errata=none", NULL};
+        kernel k;
+        open_chain(&k, overrides);
+        tl_netburst *n = pmu_of(k.machine, 0);
+        // Without anything in flight that was not seen.
+        k.h->pc = TL_RAM_BASE_PADDR;
+        (void)run_iterations(&k, 1);
+        wrmsr(n, 0x3c2, 0x04ull << 25 | 2 << 9 | 12);
+        wrmsr(n, TL_MSR_CCCR + 4, 0x00035000);
+        const uint64_t before = read_signal(&k, "hart0.hart.insn_branch"), back = read_signal(&k, "hart0.core.taken_back_branch");
+        (void)run_iterations(&k, 500);
+        const uint64_t retired = read_signal(&k, "hart0.hart.insn_branch") - before;
+        const uint64_t taken_back = read_signal(&k, "hart0.core.taken_back_branch") - back;
+        assert_true(taken_back > 50);
+        // Of the clock under way nothing has been counted yet.
+        const uint64_t want = retired + (is_on ? taken_back : 0);
+        assert_in_range(rdmsr(n, TL_MSR_COUNTER + 4), want - 3, want);
+        close_kernel(&k);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_erratum_of_branch_types_counts_what_is_taken_back),
     cmocka_unit_test(test_interrupts_arrive_in_their_cycle),
     cmocka_unit_test(test_few_runs_lead_to_an_interrupt),
     cmocka_unit_test(test_samples_name_the_load_that_missed_and_the_registers_before_it),

@@ -361,7 +361,7 @@ static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_ev
     uint8_t *tags = tags_of(t, uop->seq);
     if (uop->has_missed)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_FIRST_LEVEL, KIND_LOAD, owner);
-    if (uop->is_mispredicted && is_control((tl_class)uop->cls) && !uop->is_return)
+    if (uop->step == TL_UOP_RETIRE && uop->is_mispredicted && is_control((tl_class)uop->cls) && !uop->is_return)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, owner);
     return tags;
 }
@@ -384,8 +384,18 @@ static void retires_alone(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t 
     add_insn(f, owner, tags & TAG_FRONT, false);
 }
 
+// An erratum counts conditional branches that a clear of the pipeline takes back.
+static void overcount(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owner) {
+    if (uop->cls != TL_CLASS_BRANCH || uop->n_uops == 0 || !f->n->errata[TL_ERRATUM_BRANCH_TYPE_OVERCOUNT])
+        return;
+    add(f, TL_NB_RETIRED_BRANCH_TYPE, owner, 1, TYPE_CONDITIONAL);
+    if (uop->is_mispredicted)
+        add(f, TL_NB_RETIRED_MISPRED_BRANCH_TYPE, owner, 1, TYPE_CONDITIONAL);
+}
+
 static void taken_back(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     const uint8_t *tags = tags_at_end(f, t, uop, owner);
+    overcount(f, uop, owner);
     for (uint32_t k = 0; k < uop->n_uops; k++)
         t->bogus_uops[tags[k]] += 1;
     t->n_bogus += uop->n_uops;

@@ -47,8 +47,12 @@ tl_netburst *tl_netburst_of(const tl_pmu *pmu, uint32_t *ret_thread) {
 static void interrupt(void *ctx, uint32_t thread, bool is_nmi) {
     machine_core *c = ctx;
     const uint32_t hart = c->first_hart + thread;
+    const tl_moment now = c->feed ? tl_netburst_feed_moment(c->feed, thread) : (tl_moment){0, 0};
     (void)is_nmi; // harts have no interrupt that software cannot mask
-    c->due[thread] = c->feed ? tl_skid_arrival(&c->n.settings, &c->deck, tl_netburst_feed_moment(c->feed, thread)) : (tl_moment){0, 0};
+    if (!c->feed || c->n.threads[thread]->is_livelocked)
+        c->due[thread] = now;
+    else
+        c->due[thread] = tl_skid_arrival(&c->n.settings, &c->deck, now);
     c->host->changed(c->host->ctx, hart);
 }
 

@@ -167,6 +167,7 @@ static void note_back(core_tap *t, uint64_t seq) {
         tl_uop_event *event = add(t, TL_UOP_TAKE_BACK, seq);
         event->n_uops = (uint8_t)n_uops;
         event->has_missed = n_uops > 0 && t->core->has_missed[entry_of(t->core, seq)];
+        event->is_mispredicted = n_uops > 0 && t->core->is_mispredicted[entry_of(t->core, seq)];
     }
     t->renamed = tl_lesser(t->renamed, seq);
     t->first = tl_lesser(t->first, seq);
