@@ -343,9 +343,9 @@ static void test_erratum_of_branch_types_counts_what_is_taken_back(void **state)
         (void)run_iterations(&k, 1);
         wrmsr(n, 0x3c2, 0x04ull << 25 | 2 << 9 | 12);
         wrmsr(n, TL_MSR_CCCR + 4, 0x00035000);
-        const uint64_t before = read_signal(&k, "hart0.hart.insn_branch"), back = read_signal(&k, "hart0.core.taken_back_branch");
+        const uint64_t before = read_signal(&k, "hart0.insn_branch"), back = read_signal(&k, "hart0.core.taken_back_branch");
         (void)run_iterations(&k, 500);
-        const uint64_t retired = read_signal(&k, "hart0.hart.insn_branch") - before;
+        const uint64_t retired = read_signal(&k, "hart0.insn_branch") - before;
         const uint64_t taken_back = read_signal(&k, "hart0.core.taken_back_branch") - back;
         assert_true(taken_back > 50);
         // Of the clock under way nothing has been counted yet.
