@@ -96,6 +96,9 @@ enum cli_option_id {
     OPT_WITH_SOURCES,
     OPT_CALL_GRAPH,
     OPT_CHILDREN,
+    OPT_CALLERS,
+    OPT_CALLEES,
+    OPT_HTML,
     OPT_SORT,
     OPT_ORDER,
     OPT_PERCENT_LIMIT,
@@ -113,6 +116,8 @@ enum cli_option_id {
     OPT_JOBS,
     OPT_SLURM,
     OPT_ONLY,
+    OPT_PERIOD,
+    OPT_AGAINST_TRUTH,
     OPT_HELP,
 };
 
