@@ -85,13 +85,15 @@ static void show_progress(void *ctx, uint64_t n_done, uint64_t n_all) {
     cli_progress_set(text);
 }
 
-// The flattened loop of variant A has the figures that the experiment must show.
+// The figures that the experiment must show. Only one loop misses as often as it has passes.
 static int judge(const tl_l1miss_run *run) {
     const char *fault = NULL;
     if (run->method == TL_L1MISS_COUNT && run->n_counted != run->n_true)
         fault = "the counter differs from the machine";
-    else if (run->method == TL_L1MISS_PRECISE && !run->is_chained && !run->is_nested && run->distances[0] != run->n_wanted)
-        fault = "precise samples are missing, or name another load";
+    else if (run->method == TL_L1MISS_PRECISE && run->n_exact != run->n_samples)
+        fault = "precise samples name another load, or registers of another time";
+    else if (run->method == TL_L1MISS_PRECISE && !run->is_nested && run->n_samples != run->n_wanted)
+        fault = "precise samples are missing";
     else if (run->method == TL_L1MISS_INTERRUPT && (run->n_samples != run->n_wanted || run->distances[0] > 0))
         fault = "samples by interrupts are missing, or name the load";
     if (!fault)

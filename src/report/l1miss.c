@@ -71,8 +71,10 @@ static void put_samples(const tl_l1miss_run *run, FILE *stream) {
     if (!is_precise && run->n_samples > 0)
         fprintf(stream, "   mode +%" PRIu64 ", %.1f %% (paper: +69, 46.5 %%); least +%" PRIu64 " (paper: +65), median +%" PRIu64 "\n", mode,
                 tl_l1miss_share(run->distances[mode], run->n_samples), tl_l1miss_least(run), tl_l1miss_median(run));
-    if (is_precise)
+    if (is_precise) {
+        fprintf(stream, "   %" PRIu64 " with all registers as before the load (paper: all)\n", run->n_exact);
         put_cells(run, stream);
+    }
     put_histogram(run, stream);
     put_cost(run, stream);
 }
@@ -134,9 +136,9 @@ static void put_json(const tl_l1miss_run *run, FILE *stream) {
     tl_json_u64(&json, "passes", run->n_passes);
     tl_json_u64(&json, "cycles", run->n_cycles);
     tl_json_u64(&json, "instructions", run->n_instructions);
+    tl_json_u64(&json, "true", run->n_true);
     if (!has_samples) {
         tl_json_u64(&json, "counted", run->n_counted);
-        tl_json_u64(&json, "true", run->n_true);
     } else {
         tl_json_u64(&json, "period", true_period(run));
         tl_json_u64(&json, "samples", run->n_samples);
@@ -145,6 +147,10 @@ static void put_json(const tl_l1miss_run *run, FILE *stream) {
         tl_json_u64(&json, "faults", run->n_faults);
         put_hex(&json, "pc", run->first_pc);
         tl_json_u64(&json, "at_load", run->distances[0]);
+        if (run->method == TL_L1MISS_PRECISE) {
+            tl_json_u64(&json, "exact", run->n_exact);
+            tl_json_u64(&json, "in_step", run->n_in_step);
+        }
         tl_json_u64(&json, "mode", tl_l1miss_mode(run));
         tl_json_double(&json, "mode_percent", tl_l1miss_share(run->distances[tl_l1miss_mode(run)], run->n_samples));
         tl_json_u64(&json, "least", tl_l1miss_least(run));

@@ -543,8 +543,8 @@ static void maintain(world *w, uint32_t k) {
     if (one_in(r, 50))
         paddr = next(r) >> 8;
     const uint64_t line = ref_line_of(w->ref, paddr);
-    snprintf(w->what, sizeof w->what, "hart %u, maintenance %u of kind %u, 0x%" PRIx64 ", level %u, set %u, way %u", k, (uint32_t)what, kind,
-             paddr, level, set, way);
+    snprintf(w->what, sizeof w->what, "hart %u, maintenance %u of kind %u, 0x%" PRIx64 ", level %u, set %u, way %u", k, (uint32_t)what,
+             kind, paddr, level, set, way);
     if (kind < 4) {
         h->port->maintain_line(h, paddr, what);
         if (ref_is_ram(w->ref, line))

@@ -8,6 +8,7 @@
 #include "core_kernel.h"
 #include "isa/rv/hart.h"
 #include "machine/machine.h"
+#include "machine/snapshot.h"
 #include "pmu/netburst/netburst.h"
 #include "random_threads.h"
 #include "session/description.h"
@@ -159,6 +160,107 @@ static void test_counts_of_both_threads_are_the_machines_own(void **state) {
     }
 }
 
+// A19: a core that stops in each cycle does what one does that skips idle ones.
+static void test_skipped_clocks_count_as_clocks_do(void **state) {
+    (void)state;
+    static const uint32_t chosen[] = {0, 2, 13, 14, 16};
+    for (uint32_t k = 0; k < TL_COUNT_OF(chosen); k++) {
+        const counted *row = &rows[chosen[k]];
+        uint64_t has[2][N_THREADS];
+        for (uint32_t chop = 0; chop < 2; chop++) {
+            tl_machine *machine = open_machine(99 + k);
+            tl_netburst *n = pmu_of(machine, 0);
+            point(machine->harts[0], k);
+            point(machine->harts[1], k + 50);
+            start(n, row);
+            run_phases(machine, chop);
+            for (uint32_t i = 0; i < N_THREADS; i++)
+                has[chop][i] = rdmsr(n, TL_MSR_COUNTER + counter_of(row, i));
+            tl_machine_free(machine);
+        }
+        assert_true(has[0][0] + has[0][1] > 0);
+        assert_memory_equal(has[0], has[1], sizeof has[0]);
+    }
+}
+
+// ---- Tags.
+
+// A12: from a trap to a trap, so that nothing is in flight at either end.
+static void run_to_traps(tl_machine *machine, uint32_t n_traps) {
+    tl_hart *h = machine->harts[0];
+    static int program;
+    h->client = &program;
+    while (n_traps > 0) {
+        h->horizon = h->insn_limit = UINT64_MAX;
+        if (h->engine->run(h) != TL_STOP_TRAP)
+            continue;
+        leave_trap(h);
+        n_traps -= 1;
+    }
+}
+
+static void test_each_tagged_uop_is_retired_or_bogus(void **state) {
+    (void)state;
+    enum { TAGS_LOADS = 2, TAGS_STORES = 4 };
+    static const struct {
+        uint32_t tagged;
+        const char *retired, *no_tag, *bogus;
+    } kinds[] = {
+        {TAGS_LOADS, "hart.insn_load + hart.insn_fp_load", "hart.unc_read", "core.taken_back_load"},
+        {TAGS_STORES, "hart.insn_store + hart.insn_fp_store", "hart.unc_write", "core.taken_back_store"},
+    };
+    for (uint32_t k = 0; k < TL_COUNT_OF(kinds); k++) {
+        tl_machine *machine = open_machine(321 + k);
+        tl_netburst *n = pmu_of(machine, 0);
+        point(machine->harts[0], 5);
+        run_to_traps(machine, 1);
+        wrmsr(n, 0x3bc, 0x02ull << TL_ESCR_EVENT_LSB | kinds[k].tagged << TL_ESCR_MASK_LSB | 12); // uop_type
+        wrmsr(n, 0x3cc, 0x1000020c);                                                              // front_end_event, NBOGUS
+        wrmsr(n, 0x3cd, 0x1000040c);                                                              // and BOGUS
+        wrmsr(n, TL_MSR_CCCR + 12, 0x0003b000);
+        wrmsr(n, TL_MSR_CCCR + 14, 0x0003b000);
+        const uint64_t retired = sum_of(machine, kinds[k].retired, 0) - sum_of(machine, kinds[k].no_tag, 0);
+        const uint64_t bogus = sum_of(machine, kinds[k].bogus, 0);
+        run_to_traps(machine, 200);
+        halt(machine, 1000);
+        const uint64_t want = sum_of(machine, kinds[k].retired, 0) - sum_of(machine, kinds[k].no_tag, 0) - retired;
+        assert_true(want > 1000);
+        assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 12), want);
+        // A store is two uops, of which the address is tagged.
+        assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 14), sum_of(machine, kinds[k].bogus, 0) - bogus);
+        tl_machine_free(machine);
+    }
+}
+
+// A14: execution tags of both detectors at once.
+static void test_execution_tags_tell_classes_apart(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", NULL};
+    enum { DOUBLES = 3, SINGLES = 2, ITERATIONS = 500 };
+    kernel k;
+    open_kernel(&k, "netburst", on);
+    k.h->client = &k;
+    emit_n(&k, DOUBLES, fadd(1, 2, 3));
+    emit_n(&k, SINGLES, fadd(4, 5, 6) & ~UINT32_C(0x02000000));
+    (void)warm_loop(&k);
+    tl_netburst *n = pmu_of(k.machine, 0);
+    wrmsr(n, 0x3a4, 0x0eull << TL_ESCR_EVENT_LSB | 1u << 24 | 1 << TL_ESCR_TAG_VALUE_LSB | TL_ESCR_TAG_ENABLE | 12); // doubles: tag 0
+    wrmsr(n, 0x3a5, 0x0aull << TL_ESCR_EVENT_LSB | 1u << 24 | 4 << TL_ESCR_TAG_VALUE_LSB | TL_ESCR_TAG_ENABLE | 12); // singles: tag 2
+    wrmsr(n, 0x3cc, 0x0cull << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | 12);                                      // NBOGUS0
+    wrmsr(n, 0x3cd, 0x0cull << TL_ESCR_EVENT_LSB | 4 << TL_ESCR_MASK_LSB | 12);                                      // NBOGUS2
+    wrmsr(n, TL_MSR_CCCR + 8, 0x00033000);
+    wrmsr(n, TL_MSR_CCCR + 10, 0x00033000);
+    wrmsr(n, TL_MSR_CCCR + 12, 0x0003b000);
+    wrmsr(n, TL_MSR_CCCR + 14, 0x0003b000);
+    const uint64_t seconds = 20; // so that nothing is in flight that was not seen
+    (void)run_iterations(&k, seconds);
+    const uint64_t doubles = rdmsr(n, TL_MSR_COUNTER + 12), singles = rdmsr(n, TL_MSR_COUNTER + 14);
+    (void)run_iterations(&k, ITERATIONS);
+    assert_in_range(rdmsr(n, TL_MSR_COUNTER + 12) - doubles, DOUBLES * ITERATIONS - 3, DOUBLES * ITERATIONS + 3);
+    assert_in_range(rdmsr(n, TL_MSR_COUNTER + 14) - singles, SINGLES * ITERATIONS - 3, SINGLES * ITERATIONS + 3);
+    close_kernel(&k);
+}
+
 // ---- Precise samples.
 
 enum { A2 = 12, CELLS = 8, CELL_STRIDE = 8192, HITS = 127, AREA = 1 << 19, RECORDS = 1 << 21, RECORD_BYTES = 40, MAX_RECORDS = 1000 };
@@ -223,6 +325,42 @@ static void test_samples_name_the_load_that_missed_and_the_registers_before_it(v
         assert_int_equal((get32(&k, at + 16) - cell) / CELL_STRIDE, ((get32(&k, records + 16) - cell) / CELL_STRIDE + 3 * i) % CELLS);
     }
     close_kernel(&k);
+}
+
+// A20: the machine is saved and put back while a sample is armed, and while one is stored.
+static void test_a_snapshot_holds_a_sample_under_way(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", NULL};
+    for (uint32_t stored = 0; stored < 2; stored++) {
+        uint64_t found[2][4];
+        kernel k;
+        open_misses(&k, on);
+        k.h->client = &k;
+        tl_netburst *n = pmu_of(k.machine, 0);
+        (void)warm_loop(&k);
+        sample_misses(&k, n, 10, MAX_RECORDS);
+        tl_snapshot *snapshot = NULL;
+        tl_error err;
+        while (stored ? tl_netburst_samples_of(n, 0).n_stored == 0 : !(rdmsr(n, TL_MSR_CCCR + 16) & TL_CCCR_OVF)) {
+            k.h->horizon = k.h->now + 1;
+            k.h->insn_limit = UINT64_MAX;
+            (void)k.h->engine->run(k.h);
+        }
+        if (tl_snapshot_take(k.machine, &snapshot, &err) != TL_OK)
+            fail_msg("%s", err.text);
+        for (uint32_t i = 0; i < 2; i++) {
+            (void)run_iterations(&k, 300);
+            found[i][0] = k.h->now;
+            found[i][1] = rdmsr(n, TL_MSR_COUNTER + 16);
+            found[i][2] = get32(&k, TL_RAM_BASE_PADDR + AREA + 0x14);
+            found[i][3] = tl_netburst_samples_of(n, 0).n_stored;
+            tl_snapshot_restore(snapshot);
+        }
+        assert_true(found[0][3] > 20);
+        assert_memory_equal(found[0], found[1], sizeof found[0]);
+        tl_snapshot_free(snapshot);
+        close_kernel(&k);
+    }
 }
 
 // ---- Interrupts.
@@ -356,6 +494,10 @@ static void test_erratum_of_branch_types_counts_what_is_taken_back(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_skipped_clocks_count_as_clocks_do),
+    cmocka_unit_test(test_each_tagged_uop_is_retired_or_bogus),
+    cmocka_unit_test(test_execution_tags_tell_classes_apart),
+    cmocka_unit_test(test_a_snapshot_holds_a_sample_under_way),
     cmocka_unit_test(test_erratum_of_branch_types_counts_what_is_taken_back),
     cmocka_unit_test(test_interrupts_arrive_in_their_cycle),
     cmocka_unit_test(test_few_runs_lead_to_an_interrupt),

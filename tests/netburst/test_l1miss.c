@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The experiment on sampling (tally suite l1miss), shortened: acceptance figures L1 to L16 of the
-// design's specification. What each record must hold follows from the program alone, so the
-// library's own comparison (n_exact, n_in_step) rests on arithmetic. Distances are checked against
-// the table that the calibrated profile draws from.
+// design's specification. The program alone decides the contents of each record, so n_exact and
+// n_in_step of the library rest on arithmetic. Distances are checked against the table that the
+// calibrated profile draws from.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +87,9 @@ static void test_l8_to_l10_and_l12_interrupts_come_late(void **state) {
     assert_int_equal(tl_l1miss_mode(&run), 69);
     assert_int_equal(tl_l1miss_least(&run), 65); // L10
     for (uint32_t i = 0; i < TL_L1MISS_DISTANCES; i++) {
+        // L9: 46.5 % at +69.
         const bool is_drawn = i >= 65 && i - 65 < TL_COUNT_OF(half_percents);
-        assert_int_equal(run.distances[i], is_drawn ? half_percents[i - 65] * (SAMPLES / 200) : 0); // L9: 46.5 % at +69
+        assert_int_equal(run.distances[i], is_drawn ? half_percents[i - 65] * (SAMPLES / 200) : 0);
     }
 }
 

@@ -162,6 +162,34 @@ static void test_period_depends_on_whether_the_event_comes_again(void **state) {
     }
 }
 
+// A15: each group of tags samples.
+static void test_each_group_of_tags_samples(void **state) {
+    (void)state;
+    static const struct {
+        tl_netburst_event event;
+        uint64_t escr;
+    } groups[] = {{TL_NB_FRONT_END_EVENT, 0x10000204}, {TL_NB_EXECUTION_EVENT, 0x18000204}, {TL_NB_REPLAY_EVENT, 0x12000204}};
+    for (uint32_t g = 0; g < TL_COUNT_OF(groups); g++) {
+        rig r;
+        open_rig(&r, false);
+        const area a = {PAGE_AT + PAGE, PAGE_AT + PAGE, PAGE_AT + 2 * PAGE, PAGE_AT + 2 * PAGE, preset(3)};
+        put_area(&r, PAGE_AT, &a);
+        sample(&r, 0, PAGE_AT, 3);
+        wrmsr(&r, 0, 0x3cc, groups[g].escr);
+        for (uint32_t i = 0; i < 8; i++)
+            for (uint32_t other = 0; other < TL_COUNT_OF(groups); other++) {
+                const tl_netburst_occurrence uop = {(uint8_t)groups[(g + other) % 3].event, TL_ESCR_T0_USR, 1, 1};
+                const bool retires = tl_netburst_retires(r.n, 0, &uop, 1, TL_ESCR_T0_USR);
+                const uint64_t values[TL_NETBURST_RECORD_VALUES] = {0};
+                assert_int_equal(retires, other != 0 || i % 4 != 3); // the fourth of its own group
+                if (!retires)
+                    tl_netburst_assist(r.n, 0, values);
+            }
+        assert_int_equal(tl_netburst_samples_of(r.n, 0).n_stored, 2);
+        done(&r);
+    }
+}
+
 // A16.
 static void test_full_area_drops_samples_and_is_left_alone(void **state) {
     (void)state;
@@ -401,6 +429,7 @@ static void test_random_registers_and_areas_do_no_harm(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_record_holds_the_values_in_the_order_of_the_format),
     cmocka_unit_test(test_period_depends_on_whether_the_event_comes_again),
+    cmocka_unit_test(test_each_group_of_tags_samples),
     cmocka_unit_test(test_full_area_drops_samples_and_is_left_alone),
     cmocka_unit_test(test_threads_have_areas_of_their_own),
     cmocka_unit_test(test_an_area_that_is_not_there_drops_the_sample_and_stops_the_period),
