@@ -50,8 +50,8 @@ typedef struct tl_uop_event {
     uint8_t uop;                                 // DISPATCH: 0, or 1 for the data of a store
     uint8_t vain;                                // DISPATCH: tl_uop_vain
     bool is_replay;                              // DISPATCH: not the first one of this uop
-    bool is_taken, is_mispredicted, has_retired; // RETIRE; has_retired: ALONE
-    // TAKE_BACK, too: is_mispredicted, if it had been renamed.
+    // RETIRE. is_mispredicted: TAKE_BACK of what was renamed, too. has_retired: ALONE.
+    bool is_taken, is_mispredicted, has_retired;
     bool is_call, is_return; // RETIRE
     // ALONE that retired: it accessed a device. Members of RETIRE above are valid, too.
     bool is_device;

@@ -232,6 +232,47 @@ static void test_each_tagged_uop_is_retired_or_bogus(void **state) {
     }
 }
 
+// A13: data that only wrong paths touch. A0 of two pointers is chosen without a branch: the line
+// that is cached if the branch falls through to the load, else one that never is.
+static void test_untagged_misses_are_those_of_wrong_paths(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", NULL};
+    enum { HOT = 13, FAR = 14, BOTH = 15, CHOICE = 28, CHOSEN = 29, STEP = 640, ITERATIONS = 2000 };
+    kernel k;
+    open_kernel(&k, "netburst", on);
+    k.h->client = &k;
+    k.rv->x[A1] = UINT64_C(6364136223846793005);
+    k.rv->x[HOT] = TL_RAM_BASE_PADDR + DATA;
+    k.rv->x[FAR] = TL_RAM_BASE_PADDR + 2 * DATA;
+    emit(&k, mul(T2, T2, A1));
+    emit(&k, addi(T2, T2, 1));
+    emit(&k, addi(FAR, FAR, STEP));
+    emit(&k, xori(BOTH, FAR, 0));
+    emit(&k, HOT << 20 | BOTH << 15 | 4 << 12 | BOTH << 7 | 0x33);      // xor: far ^ hot
+    emit(&k, 0x43fu << 20 | T2 << 15 | 5 << 12 | CHOICE << 7 | 0x13);   // srai 63
+    emit(&k, BOTH << 20 | CHOICE << 15 | 7 << 12 | CHOICE << 7 | 0x33); // and
+    emit(&k, HOT << 20 | CHOICE << 15 | 4 << 12 | CHOSEN << 7 | 0x33);  // xor: hot, or far if negative
+    emit(&k, branch(4, T2, 0, 8));                                      // negative: no load
+    emit(&k, ld(T1, CHOSEN, 0));
+    (void)warm_loop(&k);
+    tl_netburst *n = pmu_of(k.machine, 0);
+    wrmsr(n, TL_MSR_PEBS_MATRIX_VERT, 1);
+    wrmsr(n, TL_MSR_PEBS_ENABLE, 0x01000001);
+    wrmsr(n, 0x3cc, 0x1200020c);                                          // replay_event, NBOGUS
+    wrmsr(n, 0x3a0, 0x0cull << TL_ESCR_EVENT_LSB | 0x107ull << TL_ESCR_MASK_LSB | 12); // reads of the second level
+    wrmsr(n, TL_MSR_CCCR + 16, 0x0003b000);
+    wrmsr(n, TL_MSR_CCCR + 0, 0x0003f000);
+    const uint64_t wrong = read_signal(&k, "hart0.core.load_miss_wrong"), all = read_signal(&k, "hart0.core.load_miss");
+    (void)run_iterations(&k, ITERATIONS);
+    const uint64_t bogus = read_signal(&k, "hart0.core.load_miss_wrong") - wrong;
+    const uint64_t committed = read_signal(&k, "hart0.core.load_miss") - all - bogus;
+    const uint64_t tagged = rdmsr(n, TL_MSR_COUNTER + 16), untagged = rdmsr(n, TL_MSR_COUNTER + 0);
+    assert_true(bogus > ITERATIONS / 10);
+    assert_true(tagged <= committed + 2 && committed <= tagged + 2); // some are in flight
+    assert_true(untagged > 10 * (tagged + 1));
+    close_kernel(&k);
+}
+
 // A14: execution tags of both detectors at once.
 static void test_execution_tags_tell_classes_apart(void **state) {
     (void)state;
@@ -496,6 +537,7 @@ static void test_erratum_of_branch_types_counts_what_is_taken_back(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_skipped_clocks_count_as_clocks_do),
     cmocka_unit_test(test_each_tagged_uop_is_retired_or_bogus),
+    cmocka_unit_test(test_untagged_misses_are_those_of_wrong_paths),
     cmocka_unit_test(test_execution_tags_tell_classes_apart),
     cmocka_unit_test(test_a_snapshot_holds_a_sample_under_way),
     cmocka_unit_test(test_erratum_of_branch_types_counts_what_is_taken_back),
