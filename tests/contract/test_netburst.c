@@ -213,9 +213,12 @@ static void test_each_tagged_uop_is_retired_or_bogus(void **state) {
         tl_netburst *n = pmu_of(machine, 0);
         point(machine->harts[0], 5);
         run_to_traps(machine, 1);
-        wrmsr(n, 0x3bc, 0x02ull << TL_ESCR_EVENT_LSB | kinds[k].tagged << TL_ESCR_MASK_LSB | 12); // uop_type
-        wrmsr(n, 0x3cc, 0x1000020c);                                                              // front_end_event, NBOGUS
-        wrmsr(n, 0x3cd, 0x1000040c);                                                              // and BOGUS
+        // Event uop_type.
+        wrmsr(n, 0x3bc, 0x02ull << TL_ESCR_EVENT_LSB | kinds[k].tagged << TL_ESCR_MASK_LSB | 12);
+        // Event front_end_event, NBOGUS.
+        wrmsr(n, 0x3cc, 0x1000020c);
+        // The same, BOGUS.
+        wrmsr(n, 0x3cd, 0x1000040c);
         wrmsr(n, TL_MSR_CCCR + 12, 0x0003b000);
         wrmsr(n, TL_MSR_CCCR + 14, 0x0003b000);
         const uint64_t retired = sum_of(machine, kinds[k].retired, 0) - sum_of(machine, kinds[k].no_tag, 0);
@@ -251,8 +254,10 @@ static void test_untagged_misses_are_those_of_wrong_paths(void **state) {
     emit(&k, HOT << 20 | BOTH << 15 | 4 << 12 | BOTH << 7 | 0x33);      // xor: far ^ hot
     emit(&k, 0x43fu << 20 | T2 << 15 | 5 << 12 | CHOICE << 7 | 0x13);   // srai 63
     emit(&k, BOTH << 20 | CHOICE << 15 | 7 << 12 | CHOICE << 7 | 0x33); // and
-    emit(&k, HOT << 20 | CHOICE << 15 | 4 << 12 | CHOSEN << 7 | 0x33);  // xor: hot, or far if negative
-    emit(&k, mul(LATE, T2, ONE));                                       // the branch knows later than the load
+    // XOR: hot, or far if negative.
+    emit(&k, HOT << 20 | CHOICE << 15 | 4 << 12 | CHOSEN << 7 | 0x33);
+    // The branch knows later than the load.
+    emit(&k, mul(LATE, T2, ONE));
     emit(&k, mul(LATE, LATE, ONE));
     emit(&k, branch(4, LATE, 0, 8)); // negative: no load
     emit(&k, ld(T1, CHOSEN, 0));
@@ -260,8 +265,10 @@ static void test_untagged_misses_are_those_of_wrong_paths(void **state) {
     tl_netburst *n = pmu_of(k.machine, 0);
     wrmsr(n, TL_MSR_PEBS_MATRIX_VERT, 1);
     wrmsr(n, TL_MSR_PEBS_ENABLE, 0x01000001);
-    wrmsr(n, 0x3cc, 0x1200020c);                                                       // replay_event, NBOGUS
-    wrmsr(n, 0x3a0, 0x0cull << TL_ESCR_EVENT_LSB | 0x107ull << TL_ESCR_MASK_LSB | 12); // reads of the second level
+    // Event replay_event, NBOGUS.
+    wrmsr(n, 0x3cc, 0x1200020c);
+    // Reads of the second level.
+    wrmsr(n, 0x3a0, 0x0cull << TL_ESCR_EVENT_LSB | 0x107ull << TL_ESCR_MASK_LSB | 12);
     wrmsr(n, TL_MSR_CCCR + 16, 0x0003b000);
     wrmsr(n, TL_MSR_CCCR + 0, 0x0003f000);
     const uint64_t wrong = read_signal(&k, "hart0.core.load_miss_wrong"), all = read_signal(&k, "hart0.core.load_miss");
@@ -287,10 +294,14 @@ static void test_execution_tags_tell_classes_apart(void **state) {
     emit_n(&k, SINGLES, fadd(4, 5, 6) & ~UINT32_C(0x02000000));
     (void)warm_loop(&k);
     tl_netburst *n = pmu_of(k.machine, 0);
-    wrmsr(n, 0x3a4, 0x0eull << TL_ESCR_EVENT_LSB | 1u << 24 | 1 << TL_ESCR_TAG_VALUE_LSB | TL_ESCR_TAG_ENABLE | 12); // doubles: tag 0
-    wrmsr(n, 0x3a5, 0x0aull << TL_ESCR_EVENT_LSB | 1u << 24 | 4 << TL_ESCR_TAG_VALUE_LSB | TL_ESCR_TAG_ENABLE | 12); // singles: tag 2
-    wrmsr(n, 0x3cc, 0x0cull << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | 12);                                      // NBOGUS0
-    wrmsr(n, 0x3cd, 0x0cull << TL_ESCR_EVENT_LSB | 4 << TL_ESCR_MASK_LSB | 12);                                      // NBOGUS2
+    // Doubles: tag 0.
+    wrmsr(n, 0x3a4, 0x0eull << TL_ESCR_EVENT_LSB | 1u << 24 | 1 << TL_ESCR_TAG_VALUE_LSB | TL_ESCR_TAG_ENABLE | 12);
+    // Singles: tag 2.
+    wrmsr(n, 0x3a5, 0x0aull << TL_ESCR_EVENT_LSB | 1u << 24 | 4 << TL_ESCR_TAG_VALUE_LSB | TL_ESCR_TAG_ENABLE | 12);
+    // NBOGUS0.
+    wrmsr(n, 0x3cc, 0x0cull << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | 12);
+    // NBOGUS2.
+    wrmsr(n, 0x3cd, 0x0cull << TL_ESCR_EVENT_LSB | 4 << TL_ESCR_MASK_LSB | 12);
     wrmsr(n, TL_MSR_CCCR + 8, 0x00033000);
     wrmsr(n, TL_MSR_CCCR + 10, 0x00033000);
     wrmsr(n, TL_MSR_CCCR + 12, 0x0003b000);

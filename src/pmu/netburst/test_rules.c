@@ -81,8 +81,7 @@ static void test_each_choice_of_threads_and_privileges(void **state) {
                 const bool usr = flags & 5, os = flags & 10;
                 const bool counts = (usr && os) || (usr && (active & 5)) || (os && (active & 10));
                 assert_int_equal(counter(&r, 12), flags >> owner & 1 ? 7 : 0);
-                // The walk has an owner here, so its thread decides as the table of the manual has it: by
-                // what runs.
+                // A walk belongs to no thread, so the privilege of what runs decides.
                 assert_int_equal(counter(&r, 0), counts ? 7 : 0);
                 done(&r);
             }
