@@ -30,6 +30,12 @@ static int help(const char *topic) {
     return STATUS_USAGE;
 }
 
+static int run_suite(const cli_options *options) {
+    if (!strcmp(options->suite, "l1miss"))
+        return cli_suite_l1miss(options);
+    return !strcmp(options->suite, "xcm") ? cli_suite_xcm(options) : cli_suite(options);
+}
+
 int main(int argc, char **argv, char **environment) {
     cli_options options;
     char error[512];
@@ -54,7 +60,7 @@ int main(int argc, char **argv, char **environment) {
         case VERB_DIFF: status = cli_diff(&options); break;
         case VERB_COMPARE: status = cli_compare(&options); break;
         case VERB_SWEEP: status = cli_sweep(&options, argc, argv); break;
-        case VERB_SUITE: status = !strcmp(options.suite, "xcm") ? cli_suite_xcm(&options) : cli_suite(&options); break;
+        case VERB_SUITE: status = run_suite(&options); break;
         case VERB_OPEN_RECORDS: status = cli_open_records(&options); break;
         case VERB_TENANTS: status = cli_tenants(&options); break;
         case VERB_OOB: status = cli_oob(&options); break;

@@ -470,13 +470,16 @@ static bool finish_compare(cli_parser *p, int argc, char *const *argv, int first
     return true;
 }
 
-// The suite of the cross-core monitor reads no PMU of a run; its words are tiers.
-static bool finish_suite_xcm(cli_parser *p, int argc, char *const *argv, int first) {
+// Suites that are experiments read no PMU of a run; their words are tiers and more.
+static const struct { const char *name, *does; } experiments[] = {{"l1miss", "takes samples"}, {"xcm", "asks questions"}};
+enum { N_EXPERIMENTS = sizeof experiments / sizeof experiments[0] };
+
+static bool finish_experiment(cli_parser *p, const char *does, int argc, char *const *argv, int first) {
     cli_options *o = p->out;
     if (o->report.format == TL_FORMAT_CSV)
-        return cli_fail(p, "suite xcm has no CSV; leave --csv out, or give -j");
+        return cli_fail(p, "suite %s has no CSV; leave --csv out, or give -j", o->suite);
     if (o->run.max_insns != 0)
-        return cli_fail(p, "suite xcm asks questions instead of running N instructions; write quick, normal or full instead of --insns");
+        return cli_fail(p, "suite %s %s instead of running N instructions; write quick, normal or full instead of --insns", o->suite, does);
     if (!o->bench)
         o->bench = "bench/out";
     o->workloads = argv + first;
@@ -519,10 +522,11 @@ static bool finish_suite(cli_parser *p, int argc, char *const *argv, int first) 
         return cli_fail(p, "which suite? Write tally suite %s; PMU is %s", cli_verbs[VERB_SUITE].usage,
                         cli_design_list(CLI_IS_READ_AT_END, " or ", all, sizeof all));
     o->suite = argv[first];
-    if (!strcmp(o->suite, "xcm"))
-        return finish_suite_xcm(p, argc, argv, first + 1);
+    for (size_t i = 0; i < N_EXPERIMENTS; i++)
+        if (!strcmp(o->suite, experiments[i].name))
+            return finish_experiment(p, experiments[i].does, argc, argv, first + 1);
     if (o->plot)
-        return cli_fail(p, "--svg draws what suite xcm found; suite %s has no picture", o->suite);
+        return cli_fail(p, "--svg draws what suites l1miss and xcm found; suite %s has no picture", o->suite);
     if (!cli_is_design(CLI_IS_READ_AT_END, o->suite)) {
         const char *nearest = cli_nearest(o->suite, names, n_names);
         if (nearest)

@@ -246,6 +246,7 @@ int cli_tenants(const cli_options *options);
 int cli_oob(const cli_options *options);
 int cli_export(const cli_options *options);
 int cli_monitor(const cli_options *options);
+int cli_suite_l1miss(const cli_options *options);
 int cli_suite_xcm(const cli_options *options);
 
 enum {

@@ -129,8 +129,9 @@ const cli_verb_row cli_verbs[N_VERBS] = {
     [VERB_SUITE] =
         {
             .name = "suite",
-            .usage = "[OPTION...] PMU [WORKLOAD...] | xcm [quick|normal|full]",
-            .summary = "run the bench programs and read the distributed counters once, as their paper did; or judge the cross-core monitor",
+            .usage = "[OPTION...] PMU [WORKLOAD...] | xcm [quick|normal|full] | l1miss [quick|normal|full] [WORD...]",
+            .summary =
+                "run the bench programs and read the distributed counters once, as their paper did; judge the cross-core monitor; or sample misses precisely",
             .description =
                 "Runs each bench program for the same number of instructions, then lets hart 0 execute a reader of the distributed counters: "
                 "RISC-V instructions that ask every core and every L2 slice through hpcc, hpcm and hpcr. Prints reads, misses, writes and "
@@ -139,7 +140,12 @@ const cli_verb_row cli_verbs[N_VERBS] = {
                 "kernels in build/guest are taken, as far as they go. xcm asks 100, 1000 or 10,000 questions of each of the five algorithms by which the "
                 "cross-core monitor infers what predictors, micro-TLBs and L2 hold, and prints confusion matrices of corrected and published forms beside "
                 "the machine's own contents: with the events of the Cortex-A53 and with all, without noise, with noise, and with prefetchers. The exit "
-                "status is 125 when verdicts are wrong, with noise more than one of 1000.",
+                "status is 125 when verdicts are wrong, with noise more than one of 1000. l1miss repeats the experiment by which B. Sprunt showed precise "
+                "samples on a Pentium 4: a loop of 128 loads, of which one misses the first-level cache. It counts the misses, samples 800 of them "
+                "precisely and 800 by interrupts, and prints where the samples point, in instructions behind the load that misses. Words choose the "
+                "method (count, pebs, iebs), the variant (a: cells name themselves, b: each names the next one) and the loop (flat, nested); without "
+                "them all are run. quick has one sample in 104 misses, normal in 1000, full in 100,000 as the paper. The exit status is 125 when "
+                "a precise sample is wrong.",
         },
     [VERB_OPEN_RECORDS] =
         {
@@ -540,9 +546,11 @@ const cli_option cli_option_rows[] = {
     {D, OPT_DIFF_MARKDOWN, 0, "md", NULL, HOW, "A Markdown table.", NULL},
 
     {U, OPT_JSON, 'j', "json", NULL, HOW,
-     "One JSON object a line, one for each program, schema tally.suite/1; of xcm one for each set of trials, schema tally.xcm/1.", NULL},
+     "One JSON object a line, one for each program, schema tally.suite/1; of xcm one for each set of trials, schema tally.xcm/1; of "
+     "l1miss one for each run, schema tally.l1miss/1.",
+     NULL},
     {U, OPT_CSV, 0, "csv", NULL, HOW, "Comma-separated values with a header line: a line for each counter.", NULL},
-    {U, OPT_SVG, 0, "svg", "FILE", HOW, "With xcm: also draw the matrices into FILE, as SVG.", "@files"},
+    {U, OPT_SVG, 0, "svg", "FILE", HOW, "With xcm: also draw the matrices into FILE, as SVG. With l1miss: the histograms.", "@files"},
     {M, OPT_SERVE, 0, "serve", "SOCKET", WHAT,
      "Take no commands; answer clients at this Unix socket, mode 0600, until an interrupt (Ctrl-C), or DRV_UNLOAD.", "@files"},
     {M, OPT_SVG, 0, "svg", "FILE", HOW, "Also draw into FILE, as SVG, the sets and ways that l1d, l1i and tlb found, in color by state.",

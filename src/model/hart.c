@@ -85,6 +85,8 @@ void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit) {
     for (uint32_t i = 0; i < h->n_pmus; i++) {
         uint64_t own = h->pmus[i]->deadline(h->pmus[i]->ctx, h);
         left = own < left ? own : left;
+        if (h->pmus[i]->arrival)
+            h->pmus[i]->arrival(h->pmus[i]->ctx, h, insn_limit);
     }
     h->has_deadline = left != UINT64_MAX;
     if (left == UINT64_MAX)

@@ -280,6 +280,9 @@ typedef struct tl_pmu_port {
     // Called between two runs. Returns cycles from h->now in which no counter can overflow;
     // UINT64_MAX: no counter waits for an overflow.
     uint64_t (*deadline)(void *ctx, tl_hart *h);
+    // Called between two runs. Lowers h->horizon and *insn_limit to where an interrupt arrives that
+    // is on its way. Detailed cores stop exactly there. NULL: none ever is.
+    void (*arrival)(void *ctx, tl_hart *h, uint64_t *insn_limit);
     void (*poll)(void *ctx, tl_hart *h); // notices overflows that have happened: flags, interrupts
     // tl_isa.pmu_state has another answer for the present level. NULL: the PMU does not ask.
     void (*state_changed)(void *ctx, tl_hart *h);

@@ -47,13 +47,16 @@ typedef struct tl_uop_event {
     uint8_t cls;  // tl_class
     // For RENAME, RETIRE and TAKE_BACK: uops of the instruction; 0: it was not renamed.
     uint8_t n_uops;
-    uint8_t uop;                                 // DISPATCH: 0, or 1 for the data of a store
-    uint8_t vain;                                // DISPATCH: tl_uop_vain
-    bool is_replay;                              // DISPATCH: not the first one of this uop
-    bool is_taken, is_mispredicted, has_retired; // RETIRE; has_retired: ALONE
-    bool is_call, is_return;                     // RETIRE
-    bool has_missed;                             // RETIRE, TAKE_BACK: a load that missed the L1D
-    uint8_t size_bytes;                          // DISPATCH: of an access or an operand
+    uint8_t uop;    // DISPATCH: 0, or 1 for the data of a store
+    uint8_t vain;   // DISPATCH: tl_uop_vain
+    bool is_replay; // DISPATCH: not the first one of this uop
+    // RETIRE. is_mispredicted: TAKE_BACK of what was renamed, too. has_retired: ALONE.
+    bool is_taken, is_mispredicted, has_retired;
+    bool is_call, is_return; // RETIRE
+    // ALONE that retired: it accessed a device. Members of RETIRE above are valid, too.
+    bool is_device;
+    bool has_missed;    // RETIRE, TAKE_BACK: a load that missed the L1D
+    uint8_t size_bytes; // DISPATCH: of an access or an operand
 } tl_uop_event;
 
 typedef struct tl_cycle_record {

@@ -215,6 +215,31 @@ static void test_deadline_of_a_pmu_bounds_the_run(void **state) {
     }
 }
 
+static void fake_arrival(void *ctx, tl_hart *h, uint64_t *insn_limit) {
+    (void)ctx;
+    h->horizon = tl_lesser(h->horizon, 1138);
+    *insn_limit = tl_lesser(*insn_limit, 115);
+}
+
+// Without the overshoot of the engine, and without a deadline.
+static void test_an_interrupt_on_its_way_bounds_the_run_exactly(void **state) {
+    (void)state;
+    uint64_t tally[TL_S_N_CELLS] = {0};
+    tl_hart *h = new_hart(tally, NULL);
+    fake a;
+    add(h, &a, UINT64_MAX, false);
+    a.port.arrival = fake_arrival;
+    h->engine = &core;
+    h->now = 1000;
+    h->horizon = 5000;
+    uint64_t limit = 900;
+    tl_hart_limit_to_deadline(h, &limit);
+    assert_int_equal(h->horizon, 1138);
+    assert_int_equal(limit, 115);
+    assert_false(h->has_deadline);
+    free(h);
+}
+
 static void test_poll_stops_the_run_when_an_enabled_interrupt_comes_up(void **state) {
     (void)state;
     uint64_t tally[TL_S_N_CELLS] = {0};
@@ -349,6 +374,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_machine_time_has_ten_million_ticks_a_second),
     cmocka_unit_test(test_breakpoints_are_where_they_were_set_and_not_where_their_bit_is),
     cmocka_unit_test(test_deadline_of_a_pmu_bounds_the_run),
+    cmocka_unit_test(test_an_interrupt_on_its_way_bounds_the_run_exactly),
     cmocka_unit_test(test_poll_stops_the_run_when_an_enabled_interrupt_comes_up),
     cmocka_unit_test(test_interrupt_lines_set_and_clear_their_bit_and_end_the_run),
     cmocka_unit_test(test_what_an_instruction_left_to_do_is_done_once),

@@ -2210,6 +2210,48 @@ def a_sampled_run_counts_instructions_and_estimates_time():
 
 
 @guest
+def the_pentium_4_counts_first_touches_and_kernel_time():
+    # Programs that touch pages for the first time execute alone; a program that sleeps is woken up by its kernel.
+    branches = "branch_retired:MMNP+MMNM+MMTP+MMTM,global_power_events:RUNNING"
+    for deed in (["pages"], ["sleep", 0], ["sleep", 1]):
+        for events in (branches + ",memory_loads", branches + ",memory_stores"):
+            errors = {r["event"]: (r["value"], r["truth"]) for r in report("-m", "netburst", "-P", "netburst", "-e", events, *program(*deed))[0]
+                      if r.get("kind") == "pmu" and r["scope"] == "machine"}
+            equal(len(errors), 3, errors)
+            equal({name: value for name, (value, truth) in errors.items() if value != truth or not int(truth)}, {}, " ".join(map(str, deed)))
+
+
+@guest
+def the_pentium_4_counts_odd_numbers_of_harts():
+    for harts in ("1", "3"):
+        records = report("-m", "netburst", "--set", f"harts={harts}", "-P", "netburst", *program("threads", 100))[0]
+        values = [(r["event"], r["value"], r["truth"]) for r in records if r.get("kind") == "pmu" and r["scope"] == "machine"]
+        equal(len(values), 5, values)
+        equal([row for row in values if row[1] != row[2]], [], harts)
+
+
+@test
+def suite_l1miss_names_the_load_that_misses():
+    picture = os.path.join(scratch, "l1miss.svg")
+    # docs/netburst.md holds the text.
+    status, again, err = run("suite", "l1miss", "quick", "pebs", "iebs", "b", "flat", "--svg", picture, "-j")
+    equal(status, 0, err)
+    with open(picture, encoding="utf-8") as text:
+        contains(text.read(), "800 of 800 at the load that misses", "mode +69 with 46.5 %")
+    xml.etree.ElementTree.parse(picture)
+    schema = json.loads(text_of("docs", "schema", "l1miss-1.json"))
+    rows = [json.loads(line) for line in again.splitlines()]
+    equal([violations(schema, schema, row) for row in rows], [None, None])
+    equal([(row["method"], row["at_load"], row["mode"], row["interrupts"]) for row in rows], [("precise", 800, 0, 16), ("interrupt", 0, 69, 800)])
+    equal((rows[0]["exact"], rows[0]["in_step"], {cell["samples"] for cell in rows[0]["cells"]}, len(rows[0]["cells"])), (800, 800, {100}, 8))
+    fails(["suite", "l1miss", "huge"], 2, "huge: write a tier, quick, normal or full")
+    fails(["suite", "--csv", "l1miss"], 2, "suite l1miss has no CSV")
+    fails(["suite", "--insns", "9", "l1miss"], 2, "suite l1miss takes samples")
+    fails(["suite", "--machine", "rocket", "l1miss"], 2, "machine rocket has no detailed core")
+    fails(["suite", "--svg", picture, "hpc"], 2, "--svg draws what suites l1miss and xcm found")
+
+
+@guest
 def a_seed_decides_random_replacement_of_detailed_cores():
     for machine in ("ooo", "netburst"):
         random = ["-m", machine, "--set", "l1d.replacement=random", "--D1", "1024,4,64", "-e", "cycles,instructions,l1d.load_miss"]

@@ -8,6 +8,7 @@
 #include "core_kernel.h"
 #include "isa/rv/hart.h"
 #include "machine/machine.h"
+#include "machine/snapshot.h"
 #include "pmu/netburst/netburst.h"
 #include "random_threads.h"
 #include "session/description.h"
@@ -73,7 +74,7 @@ static const counted rows[] = {
     {"instr_retired", 0x3b8, 4, 12, 0x02, 3, "hart.instret", NULL},
     {"uops_retired", 0x3b8, 4, 12, 0x01, 1, "core.retire_uop + core.alone", NULL},
     {"uops_retired.bogus", 0x3b8, 4, 12, 0x01, 2, "core.taken_back_uop", NULL},
-    {"branch_retired", 0x3cc, 5, 13, 0x06, 15, "core.retire_branch", NULL},
+    {"branch_retired", 0x3cc, 5, 13, 0x06, 15, "hart.insn_branch + hart.insn_jal + hart.insn_jalr", NULL},
     {"branch_retired.taken", 0x3cc, 5, 13, 0x06, 12, "hart.branch_taken + hart.insn_jal + hart.insn_jalr", NULL},
     {"branch_retired.mispredicted", 0x3cc, 5, 13, 0x06, 10, "bp.cond_miss + bp.target_miss", NULL},
     {"mispred_branch_retired", 0x3b8, 4, 16, 0x03, 1, "bp.cond_miss + bp.target_miss", NULL},
@@ -159,6 +160,161 @@ static void test_counts_of_both_threads_are_the_machines_own(void **state) {
     }
 }
 
+// A19: a core that stops in each cycle does what one does that skips idle ones.
+static void test_skipped_clocks_count_as_clocks_do(void **state) {
+    (void)state;
+    static const uint32_t chosen[] = {0, 2, 13};
+    for (uint32_t k = 0; k < TL_COUNT_OF(chosen); k++) {
+        const counted *row = &rows[chosen[k]];
+        uint64_t has[2][N_THREADS];
+        for (uint32_t chop = 0; chop < 2; chop++) {
+            tl_machine *machine = open_machine(99 + k);
+            tl_netburst *n = pmu_of(machine, 0);
+            point(machine->harts[0], k);
+            point(machine->harts[1], k + 50);
+            start(n, row);
+            run_phases(machine, chop);
+            for (uint32_t i = 0; i < N_THREADS; i++)
+                has[chop][i] = rdmsr(n, TL_MSR_COUNTER + counter_of(row, i));
+            tl_machine_free(machine);
+        }
+        assert_true(has[0][0] + has[0][1] > 0);
+        assert_memory_equal(has[0], has[1], sizeof has[0]);
+    }
+}
+
+// ---- Tags.
+
+// A12: from a trap to a trap, so that nothing is in flight at either end.
+static void run_to_traps(tl_machine *machine, uint32_t n_traps) {
+    tl_hart *h = machine->harts[0];
+    static int program;
+    h->client = &program;
+    while (n_traps > 0) {
+        h->horizon = h->now + 3000; // code may loop for ever
+        h->insn_limit = UINT64_MAX;
+        n_traps -= h->engine->run(h) == TL_STOP_TRAP;
+        leave_trap(h);
+    }
+}
+
+static void test_each_tagged_uop_is_retired_or_bogus(void **state) {
+    (void)state;
+    enum { TAGS_LOADS = 2, TAGS_STORES = 4 };
+    static const struct {
+        uint32_t tagged;
+        const char *retired, *no_tag, *bogus;
+    } kinds[] = {
+        {TAGS_LOADS, "hart.insn_load + hart.insn_fp_load", "hart.unc_read", "core.taken_back_load"},
+        {TAGS_STORES, "hart.insn_store + hart.insn_fp_store", "hart.unc_write", "core.taken_back_store"},
+    };
+    for (uint32_t k = 0; k < TL_COUNT_OF(kinds); k++) {
+        tl_machine *machine = open_machine(321 + k);
+        tl_netburst *n = pmu_of(machine, 0);
+        point(machine->harts[0], 5);
+        run_to_traps(machine, 1);
+        // Event uop_type.
+        wrmsr(n, 0x3bc, 0x02ull << TL_ESCR_EVENT_LSB | kinds[k].tagged << TL_ESCR_MASK_LSB | 12);
+        // Event front_end_event, NBOGUS.
+        wrmsr(n, 0x3cc, 0x1000020c);
+        // The same, BOGUS.
+        wrmsr(n, 0x3cd, 0x1000040c);
+        wrmsr(n, TL_MSR_CCCR + 12, 0x0003b000);
+        wrmsr(n, TL_MSR_CCCR + 14, 0x0003b000);
+        const uint64_t retired = sum_of(machine, kinds[k].retired, 0) - sum_of(machine, kinds[k].no_tag, 0);
+        const uint64_t bogus = sum_of(machine, kinds[k].bogus, 0);
+        run_to_traps(machine, 1000);
+        halt(machine, 1000);
+        const uint64_t want = sum_of(machine, kinds[k].retired, 0) - sum_of(machine, kinds[k].no_tag, 0) - retired;
+        assert_true(want > 100);
+        assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 12), want);
+        // A store is two uops, of which the address is tagged.
+        assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 14), sum_of(machine, kinds[k].bogus, 0) - bogus);
+        tl_machine_free(machine);
+    }
+}
+
+// A13: data that only wrong paths touch. A0 of two pointers is chosen without a branch: the line
+// that is cached if the branch falls through to the load, else one that never is.
+static void test_untagged_misses_are_those_of_wrong_paths(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", NULL};
+    enum { HOT = 13, FAR = 14, BOTH = 15, CHOICE = 28, CHOSEN = 29, ONE = 30, LATE = 31, STEP = 640, ITERATIONS = 2000 };
+    kernel k;
+    open_kernel(&k, "netburst", on);
+    k.h->client = &k;
+    k.rv->x[A1] = UINT64_C(6364136223846793005);
+    k.rv->x[ONE] = 1;
+    k.rv->x[HOT] = TL_RAM_BASE_PADDR + DATA;
+    k.rv->x[FAR] = TL_RAM_BASE_PADDR + 2 * DATA;
+    emit(&k, mul(T2, T2, A1));
+    emit(&k, addi(T2, T2, 1));
+    emit(&k, addi(FAR, FAR, STEP));
+    emit(&k, xori(BOTH, FAR, 0));
+    emit(&k, HOT << 20 | BOTH << 15 | 4 << 12 | BOTH << 7 | 0x33);      // xor: far ^ hot
+    emit(&k, 0x43fu << 20 | T2 << 15 | 5 << 12 | CHOICE << 7 | 0x13);   // srai 63
+    emit(&k, BOTH << 20 | CHOICE << 15 | 7 << 12 | CHOICE << 7 | 0x33); // and
+    // XOR: hot, or far if negative.
+    emit(&k, HOT << 20 | CHOICE << 15 | 4 << 12 | CHOSEN << 7 | 0x33);
+    // The branch knows later than the load.
+    emit(&k, mul(LATE, T2, ONE));
+    emit(&k, mul(LATE, LATE, ONE));
+    emit(&k, branch(4, LATE, 0, 8)); // negative: no load
+    emit(&k, ld(T1, CHOSEN, 0));
+    (void)warm_loop(&k);
+    tl_netburst *n = pmu_of(k.machine, 0);
+    wrmsr(n, TL_MSR_PEBS_MATRIX_VERT, 1);
+    wrmsr(n, TL_MSR_PEBS_ENABLE, 0x01000001);
+    // Event replay_event, NBOGUS.
+    wrmsr(n, 0x3cc, 0x1200020c);
+    // Reads of the second level.
+    wrmsr(n, 0x3a0, 0x0cull << TL_ESCR_EVENT_LSB | 0x107ull << TL_ESCR_MASK_LSB | 12);
+    wrmsr(n, TL_MSR_CCCR + 16, 0x0003b000);
+    wrmsr(n, TL_MSR_CCCR + 0, 0x0003f000);
+    const uint64_t wrong = read_signal(&k, "hart0.core.load_miss_wrong"), all = read_signal(&k, "hart0.core.load_miss");
+    (void)run_iterations(&k, ITERATIONS);
+    const uint64_t bogus = read_signal(&k, "hart0.core.load_miss_wrong") - wrong;
+    const uint64_t committed = read_signal(&k, "hart0.core.load_miss") - all - bogus;
+    const uint64_t tagged = rdmsr(n, TL_MSR_COUNTER + 16), untagged = rdmsr(n, TL_MSR_COUNTER + 0);
+    assert_true(bogus > ITERATIONS / 10);
+    assert_true(tagged <= committed + 2 && committed <= tagged + 2); // some are in flight
+    assert_true(untagged > 10 * (tagged + 1));
+    close_kernel(&k);
+}
+
+// A14: execution tags of both detectors at once.
+static void test_execution_tags_tell_classes_apart(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", NULL};
+    enum { DOUBLES = 3, SINGLES = 2, ITERATIONS = 500 };
+    kernel k;
+    open_kernel(&k, "netburst", on);
+    k.h->client = &k;
+    emit_n(&k, DOUBLES, fadd(1, 2, 3));
+    emit_n(&k, SINGLES, fadd(4, 5, 6) & ~UINT32_C(0x02000000));
+    (void)warm_loop(&k);
+    tl_netburst *n = pmu_of(k.machine, 0);
+    // Doubles: tag 0.
+    wrmsr(n, 0x3a4, 0x0eull << TL_ESCR_EVENT_LSB | 1u << 24 | 1 << TL_ESCR_TAG_VALUE_LSB | TL_ESCR_TAG_ENABLE | 12);
+    // Singles: tag 2.
+    wrmsr(n, 0x3a5, 0x0aull << TL_ESCR_EVENT_LSB | 1u << 24 | 4 << TL_ESCR_TAG_VALUE_LSB | TL_ESCR_TAG_ENABLE | 12);
+    // NBOGUS0.
+    wrmsr(n, 0x3cc, 0x0cull << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | 12);
+    // NBOGUS2.
+    wrmsr(n, 0x3cd, 0x0cull << TL_ESCR_EVENT_LSB | 4 << TL_ESCR_MASK_LSB | 12);
+    wrmsr(n, TL_MSR_CCCR + 8, 0x00033000);
+    wrmsr(n, TL_MSR_CCCR + 10, 0x00033000);
+    wrmsr(n, TL_MSR_CCCR + 12, 0x0003b000);
+    wrmsr(n, TL_MSR_CCCR + 14, 0x0003b000);
+    const uint64_t seconds = 20; // so that nothing is in flight that was not seen
+    (void)run_iterations(&k, seconds);
+    const uint64_t doubles = rdmsr(n, TL_MSR_COUNTER + 12), singles = rdmsr(n, TL_MSR_COUNTER + 14);
+    (void)run_iterations(&k, ITERATIONS);
+    assert_in_range(rdmsr(n, TL_MSR_COUNTER + 12) - doubles, DOUBLES * ITERATIONS - 3, DOUBLES * ITERATIONS + 3);
+    assert_in_range(rdmsr(n, TL_MSR_COUNTER + 14) - singles, SINGLES * ITERATIONS - 3, SINGLES * ITERATIONS + 3);
+    close_kernel(&k);
+}
+
 // ---- Precise samples.
 
 enum { A2 = 12, CELLS = 8, CELL_STRIDE = 8192, HITS = 127, AREA = 1 << 19, RECORDS = 1 << 21, RECORD_BYTES = 40, MAX_RECORDS = 1000 };
@@ -225,7 +381,181 @@ static void test_samples_name_the_load_that_missed_and_the_registers_before_it(v
     close_kernel(&k);
 }
 
+// A20: the machine is saved and put back while a sample is armed, and while one is stored.
+static void test_a_snapshot_holds_a_sample_under_way(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", NULL};
+    for (uint32_t stored = 0; stored < 2; stored++) {
+        uint64_t found[2][4];
+        kernel k;
+        open_misses(&k, on);
+        k.h->client = &k;
+        tl_netburst *n = pmu_of(k.machine, 0);
+        (void)warm_loop(&k);
+        sample_misses(&k, n, 10, MAX_RECORDS);
+        tl_snapshot *snapshot = NULL;
+        tl_error err;
+        while (stored ? tl_netburst_samples_of(n, 0).n_stored == 0 : !(rdmsr(n, TL_MSR_CCCR + 16) & TL_CCCR_OVF)) {
+            k.h->horizon = k.h->now + 1;
+            k.h->insn_limit = UINT64_MAX;
+            (void)k.h->engine->run(k.h);
+        }
+        if (tl_snapshot_take(k.machine, &snapshot, &err) != TL_OK)
+            fail_msg("%s", err.text);
+        for (uint32_t i = 0; i < 2; i++) {
+            (void)run_iterations(&k, 300);
+            found[i][0] = k.h->now;
+            found[i][1] = rdmsr(n, TL_MSR_COUNTER + 16);
+            found[i][2] = get32(&k, TL_RAM_BASE_PADDR + AREA + 0x14);
+            found[i][3] = tl_netburst_samples_of(n, 0).n_stored;
+            tl_snapshot_restore(snapshot);
+        }
+        assert_true(found[0][3] > 20);
+        assert_memory_equal(found[0], found[1], sizeof found[0]);
+        tl_snapshot_free(snapshot);
+        close_kernel(&k);
+    }
+}
+
+// ---- Interrupts.
+
+enum { FAR_LINES = 1 << 14, FAR_STRIDE = 640, MANY_CLOCKS = 200000 };
+
+// A chain of loads that all go to DRAM, and a branch that nobody can predict.
+static void open_chain(kernel *k, const char *const *overrides) {
+    open_kernel(k, "netburst", overrides);
+    k->h->client = k;
+    put_ring(k, FAR_LINES, FAR_STRIDE);
+    emit(k, ld(T0, T0, 0));
+    k->rv->x[A1] = UINT64_C(6364136223846793005);
+    emit(k, mul(T2, T2, A1));
+    emit(k, addi(T2, T2, 1));
+    emit(k, branch(4, T2, 0, 8)); // negative
+    emit_n(k, 7, add(T1, T1, T0));
+    (void)warm_loop(k);
+}
+
+// A counter that interrupts thread 0 at event n.
+typedef struct interrupting {
+    const char *name;
+    uint32_t escr, counter;
+    uint64_t escr_value, cccr, n;
+} interrupting;
+static const interrupting interrupts[] = {
+    {"instructions", 0x3b8, 12, 0x0400060c, 0x00039000, 1000}, {"misses", 0x3cc, 16, 0x1200020c, 0x0003b000, 7},
+    {"running clocks", 0x3a2, 0, 0x2600020c, 0x0003d000, 777}, {"clocks of at most 15 uops", 0x3b8, 12, 0x0200020c, 0x00ff9000, 901},
+    {"bogus uops", 0x3b8, 12, 0x0200040c, 0x00039000, 5},      {"clocks with more than one uop", 0x3b8, 12, 0x0200020c, 0x00179000, 40},
+};
+
+static void interrupt_at(tl_netburst *n, const interrupting *row) {
+    wrmsr(n, TL_MSR_PEBS_MATRIX_VERT, 1);
+    wrmsr(n, TL_MSR_PEBS_ENABLE, 0x01000001);
+    wrmsr(n, row->escr, row->escr_value);
+    wrmsr(n, TL_MSR_COUNTER + row->counter, (1 - row->n) & TL_NETBURST_VALUE);
+    tl_netburst_set_lvt(n, 0, 0);
+    wrmsr(n, TL_MSR_CCCR + row->counter, row->cccr | TL_CCCR_OVF_PMI_T0);
+}
+
+// Runs to the cycle in which the interrupt is there. chop: cycle by cycle.
+static uint64_t run_to_interrupt(kernel *k, bool chop) {
+    const uint64_t end = k->h->now + MANY_CLOCKS;
+    while (!(k->h->irqs_pending >> 13 & 1)) {
+        k->h->horizon = chop ? k->h->now + 1 : UINT64_MAX;
+        k->h->insn_limit = UINT64_MAX;
+        tl_hart_limit_to_deadline(k->h, &k->h->insn_limit);
+        (void)k->h->engine->run(k->h);
+        (void)tl_hart_poll(k->h);
+        if (k->h->now > end)
+            fail_msg("no interrupt");
+    }
+    return k->h->now;
+}
+
+// The clock of event n, found by reading the counter in each cycle.
+static uint64_t clock_of_event(kernel *k, tl_netburst *n, const interrupting *row) {
+    const uint64_t end = k->h->now + MANY_CLOCKS;
+    do {
+        k->h->horizon = k->h->now + 1;
+        k->h->insn_limit = UINT64_MAX;
+        (void)k->h->engine->run(k->h);
+        assert_true(k->h->now < end);
+    } while (rdmsr(n, TL_MSR_COUNTER + row->counter) - 1 >= TL_NETBURST_VALUE >> 1);
+    return k->h->now - 1; // the read has the clocks before its own
+}
+
+static void test_interrupts_arrive_in_their_cycle(void **state) {
+    (void)state;
+    static const char *const latencies[] = {"netburst.pmi_latency=2", "netburst.pmi_latency=138", "netburst.pmi_latency=1000"};
+    static const uint64_t cycles[] = {2, 138, 1000};
+    for (uint32_t r = 0; r < TL_COUNT_OF(interrupts); r++)
+        for (uint32_t l = 0; l < TL_COUNT_OF(latencies); l++) {
+            const char *const overrides[] = {"pentium4=on", latencies[l], NULL};
+            uint64_t when[3];
+            for (uint32_t i = 0; i < 3; i++) {
+                kernel k;
+                open_chain(&k, overrides);
+                tl_netburst *n = pmu_of(k.machine, 0);
+                interrupt_at(n, &interrupts[r]);
+                when[i] = i == 0 ? clock_of_event(&k, n, &interrupts[r]) : run_to_interrupt(&k, i == 1);
+                close_kernel(&k);
+            }
+            if (when[1] != when[0] + cycles[l] || when[2] != when[1])
+                fail_msg("%s, %s: event in %" PRIu64 ", interrupt %" PRIu64 " cycles later, cycle by cycle %" PRIu64, interrupts[r].name,
+                         latencies[l], when[0], when[2] - when[0], when[1] - when[0]);
+        }
+}
+
+// A hart without overflows pays nothing, and one that waits for an interrupt runs freely up to it.
+static void test_few_runs_lead_to_an_interrupt(void **state) {
+    (void)state;
+    static const char *const overrides[] = {"pentium4=on", "netburst.pmi_latency=1000", NULL};
+    kernel k;
+    open_chain(&k, overrides);
+    interrupt_at(pmu_of(k.machine, 0), &interrupts[0]);
+    uint32_t n_runs = 0;
+    for (; !(k.h->irqs_pending >> 13 & 1); n_runs++) {
+        k.h->horizon = k.h->insn_limit = UINT64_MAX;
+        tl_hart_limit_to_deadline(k.h, &k.h->insn_limit);
+        (void)k.h->engine->run(k.h);
+        (void)tl_hart_poll(k.h);
+    }
+    assert_int_equal(n_runs, 2); // to the overflow, to the arrival
+    close_kernel(&k);
+}
+
+static void test_erratum_of_branch_types_counts_what_is_taken_back(void **state) {
+    (void)state;
+    for (uint32_t is_on = 0; is_on < 2; is_on++) {
+        const char *const overrides[] = {"pentium4=on", is_on ? "netburst.branch_type_overcount=on" : "netburst.errata=none", NULL};
+        kernel k;
+        open_chain(&k, overrides);
+        tl_netburst *n = pmu_of(k.machine, 0);
+        // Without anything in flight that was not seen.
+        k.h->pc = TL_RAM_BASE_PADDR;
+        (void)run_iterations(&k, 1);
+        wrmsr(n, 0x3c2, 0x04ull << 25 | 2 << 9 | 12);
+        wrmsr(n, TL_MSR_CCCR + 4, 0x00035000);
+        const uint64_t before = read_signal(&k, "hart0.insn_branch"), back = read_signal(&k, "hart0.core.taken_back_branch");
+        (void)run_iterations(&k, 500);
+        const uint64_t retired = read_signal(&k, "hart0.insn_branch") - before;
+        const uint64_t taken_back = read_signal(&k, "hart0.core.taken_back_branch") - back;
+        assert_true(taken_back > 50);
+        // Of the clock under way nothing has been counted yet.
+        const uint64_t want = retired + (is_on ? taken_back : 0);
+        assert_in_range(rdmsr(n, TL_MSR_COUNTER + 4), want - 3, want);
+        close_kernel(&k);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_skipped_clocks_count_as_clocks_do),
+    cmocka_unit_test(test_each_tagged_uop_is_retired_or_bogus),
+    cmocka_unit_test(test_untagged_misses_are_those_of_wrong_paths),
+    cmocka_unit_test(test_execution_tags_tell_classes_apart),
+    cmocka_unit_test(test_a_snapshot_holds_a_sample_under_way),
+    cmocka_unit_test(test_erratum_of_branch_types_counts_what_is_taken_back),
+    cmocka_unit_test(test_interrupts_arrive_in_their_cycle),
+    cmocka_unit_test(test_few_runs_lead_to_an_interrupt),
     cmocka_unit_test(test_samples_name_the_load_that_missed_and_the_registers_before_it),
     cmocka_unit_test(test_counts_of_both_threads_are_the_machines_own),
 };

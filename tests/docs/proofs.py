@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that each test and each file that docs/smpm.md and docs/monitor.md name as a proof exists, and that claims 1 to 20 of the first have a row each.
+"""Checks that each test and each file that docs/smpm.md, docs/monitor.md and docs/netburst.md name as a proof exists, that claims 1 to 20 of the first
+have a row each, and that numbers A1 to A22 and L1 to L16 of the last have one.
 
   tests/docs/proofs.py TOP    TOP is the top of the checkout
 """
@@ -8,8 +9,9 @@ import os
 import re
 import sys
 
-FOLDERS = ["", "src/pmu/smpm", "tests/contract", "tests/cli", "tests/fuzz"]  # as sections 6 and 7 of the page say
+FOLDERS = ["", "src/pmu/smpm", "src/pmu/netburst", "tests/netburst", "tests/contract", "tests/cli", "tests/fuzz"]  # as the pages say
 N_CLAIMS = 20
+NUMBERS = [f"A{n}" for n in range(1, 23)] + [f"L{n}" for n in range(1, 17)]  # of docs/netburst.md
 
 
 def text_of(path):
@@ -51,8 +53,27 @@ def faults_of_monitor(top):
     return [fault for subject, rest in rows for fault in faults_of_row(top, f"row {subject}", rest)]
 
 
+def numbers_of(cell):
+    """A1, A3 to A5: each of them."""
+    found = []
+    for letter, first, last in re.findall(r"([AL])(\d+)(?: to [AL](\d+))?", cell):
+        found += [f"{letter}{n}" for n in range(int(first), int(last or first) + 1)]
+    return found
+
+
+def faults_of_netburst(top):
+    text = text_of(os.path.join(top, "docs", "netburst.md"))
+    rows = re.findall(r"^\| *(.+?) *\|(.+)\|$", text[text.index("\n## 9. Proofs"):], re.M)
+    missing = [number for number in NUMBERS if number not in sum((numbers_of(subject) for subject, _ in rows), [])]
+    faults = [f"section 9: no row of {number}" for number in missing]
+    return faults + [fault for subject, rest in rows for fault in faults_of_row(top, f"row {subject}", rest)]
+
+
 def main():
     top = sys.argv[1]
+    netburst = faults_of_netburst(top)
+    for fault in netburst:
+        print(f"docs/netburst.md: {fault}; correct the page or the test", file=sys.stderr)
     monitor = faults_of_monitor(top)
     for fault in monitor:
         print(f"docs/monitor.md: {fault}; correct the page or the test", file=sys.stderr)
@@ -66,7 +87,7 @@ def main():
         faults += faults_of_row(top, f"row {subject}", rest)
     for fault in faults:
         print(f"docs/smpm.md: {fault}; correct the page or the test", file=sys.stderr)
-    return 1 if faults or monitor else 0
+    return 1 if faults or monitor or netburst else 0
 
 
 if __name__ == "__main__":

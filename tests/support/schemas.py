@@ -20,15 +20,16 @@ def violations(root, schema, value):
         return f"{value!r} is not {schema['const']!r}"
     if "enum" in schema and value not in schema["enum"]:
         return f"{value!r} is not in {schema['enum']}"
-    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None)}
+    kinds = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None), "boolean": bool}
     wanted = schema.get("type")
     if wanted:
         wanted = [wanted] if isinstance(wanted, str) else wanted
-        if isinstance(value, bool) or not any(isinstance(value, kinds[kind]) for kind in wanted):
+        # A bool of Python is an int, too.
+        if not any(isinstance(value, kinds[kind]) and isinstance(value, bool) == (kind == "boolean") for kind in wanted):
             return f"{value!r} is no {wanted}"
     if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
         return f"{value!r} does not match {schema['pattern']}"
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
         if value < schema.get("minimum", value) or value > schema.get("maximum", value):
             return f"{value} is out of range"
     if isinstance(value, list):

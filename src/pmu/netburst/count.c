@@ -169,11 +169,25 @@ bool tl_netburst_has_power(const tl_netburst *n, tl_escr escr) {
 
 // ---- Interrupts.
 
+// A counter that has interrupted, and whose every count interrupts or nearly so.
+static bool is_livelocked(const tl_netburst *n, uint64_t wanted) {
+    enum { NEAR = 8 };
+    if (!n->errata[TL_ERRATUM_FORCE_OVF_LIVELOCK])
+        return false;
+    for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++) {
+        const bool is_near = (n->cccr[i] & TL_CCCR_FORCE_OVF) || n->counter[i] > TL_NETBURST_VALUE - NEAR;
+        if ((n->interrupted >> i & 1) && n->run_cause[i] != TL_STOPPED && (n->cccr[i] & wanted) && is_near)
+            return true;
+    }
+    return false;
+}
+
 void tl_netburst_update_lines(tl_netburst *n) {
     for (uint32_t t = 0; t < n->n_threads; t++) {
         tl_netburst_thread *thread = n->threads[t];
         const uint64_t wanted = t == 0 ? TL_CCCR_OVF_PMI_T0 : TL_CCCR_OVF_PMI_T1;
-        thread->line = thread->ds_latch;
+        thread->is_livelocked = is_livelocked(n, wanted);
+        thread->line = thread->ds_latch || thread->is_livelocked;
         for (uint32_t left = n->raised; left != 0; left &= left - 1)
             thread->line |= (n->cccr[__builtin_ctz(left)] & wanted) != 0;
         if (!thread->line || (thread->lvt & TL_LVT_MASKED))
@@ -190,6 +204,7 @@ static void raise(tl_netburst *n, uint32_t i) {
         return;
     n->raised |= BIT(i);
     tl_netburst_update_lines(n);
+    n->interrupted |= BIT(i);
 }
 
 static void flag_overflow(tl_netburst *n, uint32_t i) {
@@ -211,16 +226,40 @@ static bool is_mode(const tl_netburst *n, uint32_t mode, uint32_t n_threads) {
 
 bool tl_netburst_is_mode(const tl_netburst *n, uint32_t thread_mode, uint8_t active) { return is_mode(n, thread_mode, n_active(active)); }
 
+// ---- Errata that part even and odd clocks.
+
+enum { BSQ_MISSES = 0xf << 8 }; // of BSQ_cache_reference
+
+static bool is_held(const tl_netburst *n, const tl_used_escr *escr) {
+    return escr->event == TL_NB_BSQ_ACTIVE_ENTRIES && n->errata[TL_ERRATUM_BSQ_ACTIVE_ALTERNATE] && n->n_clocks % 2 == 1;
+}
+
+static uint32_t weight_of(const tl_netburst *n, const tl_netburst_occurrence *what) {
+    if (what->event != TL_NB_BSQ_CACHE_REFERENCE || !n->errata[TL_ERRATUM_BSQ_REF_FACTOR2])
+        return what->weight;
+    return what->mask & BSQ_MISSES ? what->weight * (uint32_t)(n->n_clocks % 2) : what->weight * 2u;
+}
+
+// Equal clocks differ.
+static bool is_parted(const tl_netburst *n, const tl_netburst_clock *clock) {
+    const bool has_cache = n->errata[TL_ERRATUM_BSQ_REF_FACTOR2] && n->listeners[TL_NB_BSQ_CACHE_REFERENCE] != 0;
+    const uint32_t queues = n->errata[TL_ERRATUM_BSQ_ACTIVE_ALTERNATE] ? n->listeners[TL_NB_BSQ_ACTIVE_ENTRIES] : 0;
+    bool is_busy = clock->n_occurrences != 0;
+    for (uint32_t left = queues; left != 0; left &= left - 1)
+        is_busy |= n->used_escrs[__builtin_ctz(left)].output != 0;
+    return (has_cache || queues != 0) && is_busy;
+}
+
 static void detect(tl_netburst *n, const tl_netburst_clock *clock) {
     for (uint32_t i = 0; i < n->n_used_escrs; i++)
-        n->used_escrs[i].output = 0;
+        n->used_escrs[i].output = is_held(n, &n->used_escrs[i]) ? n->used_escrs[i].output : 0;
     for (uint32_t k = 0; k < clock->n_occurrences; k++) {
         const tl_netburst_occurrence *what = &clock->occurrences[k];
         for (uint32_t left = n->listeners[what->event]; left != 0; left &= left - 1) {
             tl_used_escr *escr = &n->used_escrs[__builtin_ctz(left)];
-            if (!tl_netburst_matches(n, escr, what, clock->active))
+            if (!tl_netburst_matches(n, escr, what, clock->active) || is_held(n, escr))
                 continue;
-            const uint32_t output = escr->output + (uint32_t)what->weight;
+            const uint32_t output = escr->output + weight_of(n, what);
             escr->output = output > TL_NETBURST_MAX_OUTPUT ? TL_NETBURST_MAX_OUTPUT : (uint16_t)output;
         }
     }
@@ -288,6 +327,7 @@ static uint64_t count_equal(tl_netburst *n, const tl_netburst_clock *clock, uint
         const uint64_t until = clocks_until_change(n, c, increments[k].first);
         step = until < step ? until : step;
     }
+    n->n_clocks += step;
     for (uint32_t k = 0; k < n->n_used_counters; k++) {
         const tl_used_counter *c = &n->used_counters[k];
         n->filtered = (n->filtered & ~BIT(c->counter)) | (uint32_t)increments[k].is_filtered << c->counter;
@@ -297,26 +337,57 @@ static uint64_t count_equal(tl_netburst *n, const tl_netburst_clock *clock, uint
 }
 
 void tl_netburst_count(tl_netburst *n, const tl_netburst_clock *clock) {
-    n->n_clocks += clock->n_clocks;
     for (uint64_t left = clock->n_clocks; left > 0;) {
         if (n->is_stale)
             tl_netburst_configure(n);
-        if (n->n_used_counters == 0)
+        if (n->n_used_counters == 0) {
+            n->n_clocks += left;
             return;
+        }
         detect(n, clock);
-        left -= count_equal(n, clock, left);
+        left -= count_equal(n, clock, is_parted(n, clock) ? 1 : left);
     }
     if (n->is_stale)
         tl_netburst_configure(n);
 }
 
-uint64_t tl_netburst_deadline(const tl_netburst *n) {
-    uint64_t deadline = UINT64_MAX;
+// ---- Clocks in which no thread tells anything.
+
+// Mask bits of levels, and of uops that were taken back before and drain.
+static uint32_t quiet_mask(tl_netburst_event event) {
+    switch (event) {
+    case TL_NB_GLOBAL_POWER_EVENTS:
+    case TL_NB_MACHINE_CLEAR: return 1;
+    case TL_NB_FRONT_END_EVENT:
+    case TL_NB_REPLAY_EVENT:
+    case TL_NB_UOPS_RETIRED:
+    case TL_NB_INSTR_COMPLETED: return 2;
+    case TL_NB_INSTR_RETIRED: return 12;
+    case TL_NB_RESOURCE_STALL: return 1 << 5;
+    case TL_NB_EXECUTION_EVENT: return 0xf0;
+    default: return 0;
+    }
+}
+
+// The most that a counter adds in such a clock. Three uops of each thread drain.
+static uint32_t most_in_quiet(const tl_netburst *n, const tl_used_counter *c) {
+    const tl_used_escr *escr = &n->used_escrs[c->used];
+    const bool detects = (escr->mask & quiet_mask((tl_netburst_event)escr->event)) != 0;
+    if (c->compares)
+        return detects || c->complements;
+    return detects ? 6 : 0;
+}
+
+uint64_t tl_netburst_quiet_clocks(const tl_netburst *n) {
+    uint64_t clocks = UINT64_MAX;
     for (uint32_t k = 0; k < n->n_used_counters; k++) {
         const tl_used_counter *c = &n->used_counters[k];
-        const uint32_t most = c->compares ? 1 : TL_NETBURST_MAX_OUTPUT;
-        const uint64_t left = c->forces_overflow ? 0 : (TL_NETBURST_VALUE - n->counter[c->counter]) / most;
-        deadline = left < deadline ? left : deadline;
+        const uint32_t most = most_in_quiet(n, c);
+        if (most == 0 || !(n->cccr[c->counter] & (TL_CCCR_OVF_PMI_T0 | TL_CCCR_OVF_PMI_T1)))
+            continue;
+        const bool is_next = c->forces_overflow || (n->wrapped >> c->counter & 1);
+        const uint64_t left = is_next ? 0 : (TL_NETBURST_VALUE - n->counter[c->counter]) / most;
+        clocks = left < clocks ? left : clocks;
     }
-    return deadline;
+    return clocks;
 }

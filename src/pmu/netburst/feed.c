@@ -45,8 +45,11 @@ typedef struct feed_thread {
     bool is_store_full;
     uint64_t clear_until; // a machine clear goes on until this clock
     uint64_t alone;       // clock of an instruction that executes alone, or NEVER
-    source *sources;      // of all masks that signals feed
-    source **watched;     // those among them that a detector selects
+    uint64_t told;        // the last clock that it told
+    // Instructions retired before that clock, and before the next one.
+    uint64_t insns_before, insns_after;
+    source *sources;  // of all masks that signals feed
+    source **watched; // those among them that a detector selects
     uint32_t n_watched;
     // Instructions from the trace cache, and to build traces; lines that it drops.
     source delivers, builds, flushes;
@@ -67,6 +70,8 @@ struct tl_netburst_feed {
     uint64_t next;      // the first clock that was not counted
     bool has_clock;     // a clock under way, with these occurrences
     uint64_t clock;
+    bool is_counting;
+    uint64_t epoch; // while counting: the clock before the first one that `n` has counted
     uint32_t n_occurrences;
     tl_netburst_occurrence occurrences[MAX_OCCURRENCES];
     feed_thread threads[TL_NETBURST_THREADS];
@@ -183,7 +188,10 @@ static void count(tl_netburst_feed *f, uint64_t clock, uint64_t n_clocks) {
         add_levels(f, i, clock, &record.active);
     add_modes(f);
     record.n_occurrences = f->n_occurrences;
+    f->is_counting = true;
+    f->epoch = clock - 1 - f->n->n_clocks;
     tl_netburst_count(f->n, &record);
+    f->is_counting = false;
     f->n_occurrences = 0;
     f->next = clock + n_clocks;
 }
@@ -353,7 +361,7 @@ static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_ev
     uint8_t *tags = tags_of(t, uop->seq);
     if (uop->has_missed)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_FIRST_LEVEL, KIND_LOAD, owner);
-    if (uop->is_mispredicted && is_control((tl_class)uop->cls) && !uop->is_return)
+    if (uop->step == TL_UOP_RETIRE && uop->is_mispredicted && is_control((tl_class)uop->cls) && !uop->is_return)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, owner);
     return tags;
 }
@@ -367,8 +375,27 @@ static void retires(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop
     add_insn(f, owner, tags[0] & TAG_FRONT, false);
 }
 
+// One uop. Accesses of devices and locked ones have no tag (SDM).
+static void retires_alone(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owner) {
+    const uint32_t tags = uop->is_device ? 0 : front_tag(f->n, (tl_class)uop->cls, owner);
+    if (is_control((tl_class)uop->cls))
+        branch_retires(f, uop, owner);
+    add_uop(f, owner, tags, false);
+    add_insn(f, owner, tags & TAG_FRONT, false);
+}
+
+// An erratum counts conditional branches that a clear of the pipeline takes back.
+static void overcount(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owner) {
+    if (uop->cls != TL_CLASS_BRANCH || uop->n_uops == 0 || !f->n->errata[TL_ERRATUM_BRANCH_TYPE_OVERCOUNT])
+        return;
+    add(f, TL_NB_RETIRED_BRANCH_TYPE, owner, 1, TYPE_CONDITIONAL);
+    if (uop->is_mispredicted)
+        add(f, TL_NB_RETIRED_MISPRED_BRANCH_TYPE, owner, 1, TYPE_CONDITIONAL);
+}
+
 static void taken_back(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     const uint8_t *tags = tags_at_end(f, t, uop, owner);
+    overcount(f, uop, owner);
     for (uint32_t k = 0; k < uop->n_uops; k++)
         t->bogus_uops[tags[k]] += 1;
     t->n_bogus += uop->n_uops;
@@ -410,10 +437,8 @@ static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uo
     case TL_UOP_RETIRE: retires(f, t, uop, owner); break;
     case TL_UOP_TAKE_BACK: taken_back(f, t, uop, owner); break;
     case TL_UOP_ALONE:
-        if (uop->has_retired) {
-            add_uop(f, owner, 0, false);
-            add_insn(f, owner, false, false);
-        }
+        if (uop->has_retired)
+            retires_alone(f, uop, owner);
         break;
     case TL_UOP_FETCH: break;
     }
@@ -458,6 +483,9 @@ static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
         take_uop(f, t, &record->events[i], owner);
     add_totals(f, t, owner);
     look_at(t, record->cycle);
+    t->told = f->clock;
+    t->insns_before = t->insns_after;
+    t->insns_after = t->h->instret;
 }
 
 static uint8_t active_now(const tl_netburst_feed *f) {
@@ -507,14 +535,21 @@ static void tell_alone(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, uin
     f->threads[thread].alone = cycle;
 }
 
-// A hart has not run since it was suspended: system software had it first, and then nothing.
+// A hart has not run since it was suspended. System software had it, then nothing, then system
+// software again, which woke it up.
 static void note_outside(const tl_netburst_feed *f, feed_thread *t) {
     const tl_hart *h = t->h;
     if (t->suspended != NEVER && h->now > t->suspended) {
-        const uint64_t idle = h->idle_cycles - t->idle_cycles;
+        const bool has_idled = h->idle_end > t->suspended;
+        const uint64_t idle_begin = has_idled && h->idle_begin > t->suspended ? h->idle_begin : t->suspended;
+        const uint64_t last_idle = has_idled ? h->idle_end - idle_begin : 0, idle = h->idle_cycles - t->idle_cycles;
         forget_segments(t, f->next);
-        add_segment(t, h->now - tl_lesser(idle, h->now - t->suspended), t->bit_os);
-        add_segment(t, h->now, 0);
+        if (idle_begin > t->suspended + (idle - last_idle))
+            add_segment(t, idle_begin - (idle - last_idle), t->bit_os);
+        if (has_idled)
+            add_segment(t, h->idle_end, 0);
+        if (h->now > h->idle_end || !has_idled)
+            add_segment(t, h->now, t->bit_os);
         t->suspended = h->now;
     }
     t->idle_cycles = h->idle_cycles;
@@ -528,6 +563,7 @@ static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
             note_outside(f, &f->threads[i]);
+    t->insns_after = h->instret;
     t->run_owner = class_of(t, h->priv);
     t->owner = tl_hart_has_work(h) ? t->run_owner : 0;
     t->suspended = f->is_attaching ? h->now : NEVER; // while attaching, nobody knows that it runs
@@ -611,6 +647,17 @@ void tl_netburst_feed_catch_up(tl_netburst_feed *f, uint32_t thread) {
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
             note_outside(f, &f->threads[i]);
     count_until(f, alone != NEVER ? alone : f->host->now(f->host->ctx, f->first_hart + thread));
+}
+
+uint64_t tl_netburst_feed_next(const tl_netburst_feed *f) { return f->next; }
+
+tl_moment tl_netburst_feed_moment(const tl_netburst_feed *f, uint32_t thread) {
+    const feed_thread *t = &f->threads[thread];
+    const uint64_t now = f->host->now(f->host->ctx, f->first_hart + thread);
+    if (!f->is_counting)
+        return (tl_moment){now, f->host->instret(f->host->ctx, f->first_hart + thread)};
+    const uint64_t clock = f->epoch + f->n->n_clocks;
+    return (tl_moment){clock, clock <= t->told ? t->insns_before : t->insns_after};
 }
 
 void tl_netburst_feed_reset(tl_netburst_feed *f) {

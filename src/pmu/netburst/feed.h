@@ -6,6 +6,7 @@
 #define TL_PMU_NETBURST_FEED_H
 
 #include "model/tap.h"
+#include "pmu/netburst/skid.h"
 #include "pmu/netburst/state.h"
 
 typedef struct tl_netburst_feed tl_netburst_feed;
@@ -16,6 +17,11 @@ TL_MUST_CHECK tl_status tl_netburst_feed_new(tl_netburst *n, const tl_pmu_host *
 void tl_netburst_feed_reset(tl_netburst_feed *feed);
 // Counts the clocks before the one that the thread is in.
 void tl_netburst_feed_catch_up(tl_netburst_feed *feed, uint32_t thread);
+// The clock under way, of an overflow that is being counted, and what the thread's hart had retired
+// before it.
+tl_moment tl_netburst_feed_moment(const tl_netburst_feed *feed, uint32_t thread);
+// The first clock that was not counted.
+uint64_t tl_netburst_feed_next(const tl_netburst_feed *feed);
 // Attaches itself to the core while counters run.
 void tl_netburst_feed_configured(tl_netburst_feed *feed);
 

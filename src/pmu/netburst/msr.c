@@ -121,7 +121,7 @@ void tl_netburst_reset(tl_netburst *n) {
         thread->samples = (tl_netburst_samples_stored){0};
     }
     tl_regfile_reset(&n->threads[0]->pmu.file);
-    n->filtered = n->wrapped = n->raised = 0;
+    n->filtered = n->wrapped = n->raised = n->interrupted = 0;
     n->n_clocks = 0;
     for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++)
         n->last_step[i] = 0;

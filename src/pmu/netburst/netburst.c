@@ -25,9 +25,11 @@ typedef struct machine_core {
     tl_netburst_feed *feed; // NULL: a host that is no machine
     const tl_pmu_host *host;
     uint32_t first_hart;
-    uint64_t due[TL_NETBURST_THREADS]; // clock of an interrupt that is on its way; NEVER: none is
+    tl_skid_deck deck;
+    tl_moment due[TL_NETBURST_THREADS]; // of an interrupt that is on its way
 } machine_core;
 #define NEVER UINT64_MAX
+static const tl_moment never = {NEVER, NEVER};
 
 static tl_netburst_thread *thread_of(void *ctx) { return ctx; }
 static machine_core *core_of(tl_netburst *n) { return (machine_core *)(void *)n; }
@@ -45,8 +47,12 @@ tl_netburst *tl_netburst_of(const tl_pmu *pmu, uint32_t *ret_thread) {
 static void interrupt(void *ctx, uint32_t thread, bool is_nmi) {
     machine_core *c = ctx;
     const uint32_t hart = c->first_hart + thread;
+    const tl_moment now = c->feed ? tl_netburst_feed_moment(c->feed, thread) : (tl_moment){0, 0};
     (void)is_nmi; // harts have no interrupt that software cannot mask
-    c->due[thread] = c->host->now ? c->host->now(c->host->ctx, hart) + c->n.settings.pmi_latency : 0;
+    if (!c->feed || c->n.threads[thread]->is_livelocked)
+        c->due[thread] = now;
+    else
+        c->due[thread] = tl_skid_arrival(&c->n.settings, &c->deck, now);
     c->host->changed(c->host->ctx, hart);
 }
 
@@ -58,8 +64,11 @@ static void catch_up(void *ctx, uint32_t thread) {
 
 static void configured(void *ctx) {
     machine_core *c = ctx;
-    if (c->feed)
-        tl_netburst_feed_configured(c->feed);
+    if (!c->feed)
+        return;
+    tl_netburst_feed_configured(c->feed);
+    for (uint32_t i = 0; tl_netburst_quiet_clocks(&c->n) != NEVER && i < c->n.n_threads; i++)
+        c->host->changed(c->host->ctx, c->first_hart + i);
 }
 
 static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
@@ -129,18 +138,30 @@ static void write(void *ctx, tl_hart *h, const tl_reg_at *at, uint64_t value) {
 
 static void retired(void *ctx, tl_hart *h) { (void)ctx, (void)h; }
 
-static uint64_t deadline(void *ctx, tl_hart *h) {
+static uint64_t deadline(void *ctx, tl_hart *h) { return (void)ctx, (void)h, NEVER; }
+
+// Overflows are seen when the clock after them is told. A clock in which the core would skip one is
+// a clock to stop at.
+static void arrival(void *ctx, tl_hart *h, uint64_t *insn_limit) {
     const tl_netburst_thread *t = thread_of(ctx);
-    const uint64_t due = core_of(t->core)->due[t->index];
-    return due == NEVER ? NEVER : due > h->now ? due - h->now : 1;
+    const machine_core *c = core_of(t->core);
+    const uint64_t quiet = tl_netburst_quiet_clocks(t->core);
+    *insn_limit = tl_lesser(*insn_limit, c->due[t->index].insns);
+    h->horizon = tl_lesser(h->horizon, c->due[t->index].cycle);
+    if (quiet < NEVER / 2 && c->feed) {
+        const uint64_t clock = tl_netburst_feed_next(c->feed) + quiet;
+        h->horizon = tl_lesser(h->horizon, clock > h->now ? clock : h->now + 1);
+    }
 }
 
 static void poll(void *ctx, tl_hart *h) {
     const tl_netburst_thread *t = thread_of(ctx);
     machine_core *c = core_of(t->core);
-    if (c->due[t->index] > h->now)
+    const tl_moment *due = &c->due[t->index];
+    // A thread that has nothing to run retires nothing.
+    if (due->cycle > h->now && (due->insns == NEVER || (due->insns > h->instret && tl_hart_has_work(h))))
         return;
-    c->due[t->index] = NEVER;
+    c->due[t->index] = never;
     c->host->set_irq(c->host->ctx, h->id, TL_IRQ_LCOFI, true);
 }
 
@@ -149,8 +170,15 @@ static void poll(void *ctx, tl_hart *h) {
 static void init_thread(tl_netburst_thread *t, tl_netburst *n, uint32_t index) {
     t->core = n;
     t->index = index;
-    t->pmu.port = (tl_pmu_port){
-        .ctx = t, .find = find, .permits = permits, .read = read, .write = write, .retired = retired, .deadline = deadline, .poll = poll};
+    t->pmu.port = (tl_pmu_port){.ctx = t,
+                                .find = find,
+                                .permits = permits,
+                                .read = read,
+                                .write = write,
+                                .retired = retired,
+                                .deadline = deadline,
+                                .arrival = arrival,
+                                .poll = poll};
     n->threads[index] = t;
 }
 
@@ -174,11 +202,11 @@ static tl_status add_core(tl_pmu *pmu, uint32_t first_hart, uint32_t n_threads, 
             t->pmu.hart = first_hart + i;
         }
         init_thread(t, &c->n, i);
-        c->due[i] = NEVER;
+        c->due[i] = never;
     }
     tl_netburst_init(&c->n, pmu->settings, n_threads, &host, stored);
     tl_netburst_thread *owner = (tl_netburst_thread *)pmu;
-    owner->cores[first_hart / n_threads] = &c->n;
+    owner->cores[first_hart / owner->threads_per_core] = &c->n;
     return is_machine ? tl_netburst_feed_new(&c->n, pmu->host, first_hart, arena, &c->feed, err) : TL_OK;
 }
 
@@ -187,24 +215,21 @@ static tl_status attach(tl_pmu *pmu, tl_arena *arena, tl_error *err) {
     const bool is_machine = config && pmu->host->n_harts > 0;
     if (is_machine && config->core.kind != TL_CORE_OUT_OF_ORDER)
         return tl_fail(err, TL_EINVAL, "pentium4 = on: machine %s has no detailed core; choose machine netburst or ooo", config->name);
-    const tl_netburst_settings *settings = pmu->settings;
-    if (settings->pmi_profile != TL_SKID_FIXED)
-        return tl_fail(err, TL_EINVAL,
-                       "netburst.pmi_profile: interrupts come after a fixed time alone; set it to fixed, and netburst.pmi_latency");
-    if (settings->bus_ratio != tl_netburst_default_settings.bus_ratio)
-        return tl_fail(err, TL_EINVAL, "netburst.bus_ratio: no count and no time depends on the bus clock; leave it at %u",
-                       tl_netburst_default_settings.bus_ratio);
     const uint32_t n_harts = is_machine ? pmu->host->n_harts : 1, n_threads = is_machine && config->core.threads > 1 ? 2 : 1;
     tl_netburst_thread *first = (tl_netburst_thread *)pmu;
-    first->n_cores = n_harts / n_threads;
+    first->threads_per_core = n_threads;
+    first->n_cores = (n_harts + n_threads - 1) / n_threads;
     first->cores = tl_arena_alloc(arena, first->n_cores * sizeof(tl_netburst *));
     if (!first->cores)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
     tl_status status = TL_OK;
-    for (uint32_t i = 0; i < first->n_cores && status == TL_OK; i++)
-        status = add_core(pmu, i * n_threads, n_threads, i == 0 ? first : NULL, arena, err);
+    // The last core of an odd number of harts has one thread.
+    for (uint32_t hart = 0; hart < n_harts && status == TL_OK; hart += n_threads)
+        status = add_core(pmu, hart, n_threads < n_harts - hart ? n_threads : n_harts - hart, hart == 0 ? first : NULL, arena, err);
     return status;
 }
+
+static uint64_t seed_of(const tl_pmu_host *host, uint32_t hart) { return host->config ? host->config->seed + hart : hart; }
 
 static void reset(tl_pmu *pmu) {
     const tl_netburst_thread *first = (const tl_netburst_thread *)pmu;
@@ -213,14 +238,14 @@ static void reset(tl_pmu *pmu) {
         if (c->feed)
             tl_netburst_feed_reset(c->feed);
         tl_netburst_reset(&c->n);
-        c->due[0] = c->due[1] = NEVER;
+        c->due[0] = c->due[1] = never;
+        tl_skid_deck_init(&c->deck, seed_of(c->host, c->first_hart));
     }
 }
 
 static tl_pmu *of_hart(tl_pmu *pmu, uint32_t hart) {
     const tl_netburst_thread *first = (const tl_netburst_thread *)pmu;
-    const uint32_t n_threads = first->core->n_threads;
-    return &first->cores[hart / n_threads]->threads[hart % n_threads]->pmu;
+    return &first->cores[hart / first->threads_per_core]->threads[hart % first->threads_per_core]->pmu;
 }
 
 static uint64_t irqs(const tl_pmu *pmu) { return (void)pmu, UINT64_C(1) << TL_IRQ_LCOFI; }

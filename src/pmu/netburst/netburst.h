@@ -224,8 +224,9 @@ tl_escr tl_netburst_route(const tl_netburst *n, uint32_t counter, uint32_t selec
 void tl_netburst_count(tl_netburst *n, const tl_netburst_clock *clock);
 // Some counter runs, or will when another one overflows.
 bool tl_netburst_is_running(const tl_netburst *n);
-// Clocks in which no counter can overflow; UINT64_MAX: none ever does.
-uint64_t tl_netburst_deadline(const tl_netburst *n);
+// Clocks behind those counted in which no counter interrupts, if no thread tells anything in them;
+// UINT64_MAX: none ever does.
+uint64_t tl_netburst_quiet_clocks(const tl_netburst *n);
 
 // ---- Precise samples.
 

@@ -55,9 +55,12 @@ enum { INDEX = 1, MAXIMUM, THRESHOLD };
 
 static uint32_t pointer_bytes(const tl_netburst *n) { return n->settings.ds64 ? 8 : 4; }
 
+// Addresses of the 32-bit format wrap around at 4 GiB. No field and no record does.
 static bool transfer(const tl_netburst *n, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
     if (!n->settings.ds64)
         vaddr &= UINT32_MAX;
+    if (vaddr + n_bytes - 1 > (n->settings.ds64 ? UINT64_MAX : UINT32_MAX) || vaddr + n_bytes - 1 < vaddr)
+        return false;
     return n->host.transfer && n->host.transfer(n->host.ctx, thread, vaddr, bytes, n_bytes, is_write);
 }
 
@@ -78,9 +81,11 @@ static bool write_record(const tl_netburst *n, uint32_t thread, area *a, const u
         memcpy(record + i * size, &values[i], size); // both are little-endian
     if (!transfer(n, thread, a->pointers[INDEX], record, n_values * size, true))
         return false;
-    a->pointers[INDEX] += n_values * size;
-    return transfer(n, thread, n->threads[thread]->ds_area + (n->settings.ds64 ? BASE_64 : BASE_32) + INDEX * size, &a->pointers[INDEX],
-                    size, true);
+    uint64_t index = a->pointers[INDEX] + n_values * size;
+    if (!transfer(n, thread, n->threads[thread]->ds_area + (n->settings.ds64 ? BASE_64 : BASE_32) + INDEX * size, &index, size, true))
+        return false;
+    a->pointers[INDEX] = index;
+    return true;
 }
 
 static bool has_room(const tl_netburst *n, const area *a) {
@@ -94,6 +99,9 @@ void tl_netburst_assist(tl_netburst *n, uint32_t thread, const uint64_t values[T
     area a;
     n->cccr[counter] &= ~TL_CCCR_OVF;
     n->is_stale = true; // an extended cascade may end
+    // The reset value is in the area, so a fault leaves the counter as it wrapped: at 0. The sample
+    // is dropped, the program goes on, and the next overflow is 2^40 events away. Software that
+    // makes the area resident writes the counter again.
     if (!read_area(n, thread, &a)) {
         t->samples.n_faults += 1;
         return;

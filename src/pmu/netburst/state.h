@@ -13,14 +13,15 @@ typedef struct tl_netburst_thread { // as a hart sees the registers of its core
     uint32_t index;
     uint64_t ds_area;
     uint32_t lvt;
-    bool line;       // of the interrupt
-    bool ds_latch;   // the DS area is full up to its threshold
-    uint32_t msr;    // chosen by CSR nbindex
-    bool user_reads; // CR4.PCE: user mode may read counters
+    bool line;          // of the interrupt
+    bool ds_latch;      // the DS area is full up to its threshold
+    bool is_livelocked; // an interrupt comes before the interrupted instruction
+    uint32_t msr;       // chosen by CSR nbindex
+    bool user_reads;    // CR4.PCE: user mode may read counters
     tl_netburst_samples_stored samples;
     // Of the instance of a machine: all its cores.
     tl_netburst **cores;
-    uint32_t n_cores;
+    uint32_t n_cores, threads_per_core;
 } tl_netburst_thread;
 
 typedef enum tl_run_cause { TL_STOPPED, TL_RUNS_ENABLED, TL_RUNS_CASCADED } tl_run_cause;
@@ -69,8 +70,9 @@ struct tl_netburst {
     uint32_t filtered;                       // the filter was true in the last clock
     uint32_t wrapped;                        // has overflowed, and not counted since
     uint32_t raised;                         // drives the line
+    uint32_t interrupted;                    // has driven it since reset
     uint8_t last_step[TL_NETBURST_COUNTERS]; // counted in the last clock
-    uint64_t n_clocks;                       // counted since reset
+    uint64_t n_clocks;                       // counted since reset, the clock under way included
 };
 
 static inline tl_netburst_thread *tl_netburst_thread_of(const tl_regfile *file) { return (tl_netburst_thread *)(uintptr_t)file; }

@@ -448,6 +448,90 @@ static void test_occurrence_of_no_thread_counts_while_all_are_idle(void **unused
     done(&r);
 }
 
+// ---- Errata.
+
+static void begin_erratum(rig *r, tl_netburst_erratum erratum, bool is_on) {
+    *r = new_rig();
+    r->settings.errata[erratum] = is_on ? TL_NETBURST_ON : TL_NETBURST_OFF;
+    begin(r, 2);
+}
+
+static void test_erratum_of_the_cache_reference_counts_up_to_twice_and_half(void **unused) {
+    (void)unused;
+    static const tl_netburst_occurrence hit = {TL_NB_BSQ_CACHE_REFERENCE, TL_ESCR_T0_USR, 1, 1 << 1},
+                                        miss = {TL_NB_BSQ_CACHE_REFERENCE, TL_ESCR_T0_USR, 1, 1 << 8};
+    static const uint64_t want[2][2] = {{100, 100}, {200, 50}}; // of 100 hits, and of 100 misses
+    for (uint32_t is_on = 0; is_on < 2; is_on++)
+        for (uint32_t in_bulk = 0; in_bulk < 2; in_bulk++) {
+            rig r;
+            begin_erratum(&r, TL_ERRATUM_BSQ_REF_FACTOR2, is_on);
+            wrmsr(&r, 0x3a0, 0x0c << 25 | 1 << 10 | 4);
+            wrmsr(&r, 0x3a1, 0x0c << 25 | 1 << 17 | 4);
+            wrmsr(&r, TL_MSR_CCCR + 0, 0x0003f000);
+            wrmsr(&r, TL_MSR_CCCR + 2, 0x0003f000);
+            for (uint32_t i = 0; i < (in_bulk ? 1 : 100); i++)
+                count(&r, in_bulk ? 100 : 1, TL_ESCR_T0_USR, &hit, 1);
+            for (uint32_t i = 0; i < (in_bulk ? 1 : 100); i++)
+                count(&r, in_bulk ? 100 : 1, TL_ESCR_T0_USR, &miss, 1);
+            assert_int_equal(counter(&r, 0), want[is_on][0]);
+            assert_int_equal(counter(&r, 2), want[is_on][1]);
+            done(&r);
+        }
+}
+
+static void test_erratum_of_the_active_entries_updates_every_second_clock(void **unused) {
+    (void)unused;
+    enum { WRITES = 2 | 3 << 2 | 6 << 11 };
+    const tl_netburst_occurrence entries = {TL_NB_BSQ_ACTIVE_ENTRIES, TL_ESCR_T0_USR, 3, WRITES};
+    for (uint32_t is_on = 0; is_on < 2; is_on++) {
+        rig r;
+        begin_erratum(&r, TL_ERRATUM_BSQ_ACTIVE_ALTERNATE, is_on);
+        wrmsr(&r, 0x3a0, 0x05 << 25 | WRITES << 9 | 4);
+        wrmsr(&r, 0x3a1, 0x06 << 25 | (uint64_t)WRITES << 9 | 4);
+        wrmsr(&r, TL_MSR_CCCR + 2, 0x0003f000);
+        // Three entries in clocks 0 and 1, none in 2, three in 3 and 4, none in 5 and later.
+        count(&r, 2, TL_ESCR_T0_USR, &entries, 1);
+        count(&r, 1, TL_ESCR_T0_USR, NULL, 0);
+        count(&r, 2, TL_ESCR_T0_USR, &entries, 1);
+        count(&r, 1000, TL_ESCR_T0_USR, NULL, 0);
+        // Held: 0 and 1 as 0, 2 and 3 as 2, 4 and 5 as 4.
+        assert_int_equal(counter(&r, 2), 3 * 4);
+        count(&r, 1, TL_ESCR_T0_USR, NULL, 0); // to an even clock
+        count(&r, 1, TL_ESCR_T0_USR, &entries, 1);
+        count(&r, 1000, TL_ESCR_T0_USR, NULL, 0);
+        assert_int_equal(counter(&r, 2), 3 * 4 + (is_on ? 6 : 3));
+        done(&r);
+    }
+}
+
+static void test_erratum_of_forced_overflow_interrupts_before_anything_counts(void **unused) {
+    (void)unused;
+    static const struct {
+        uint64_t value;
+        uint32_t cccr;
+        bool is_near;
+    } rows[] = {{0, TL_CCCR_FORCE_OVF, true}, {TL_NETBURST_VALUE - 7, 0, true}, {TL_NETBURST_VALUE - 8, 0, false}, {0, 0, false}};
+    for (uint32_t is_on = 0; is_on < 2; is_on++)
+        for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+            rig r;
+            begin_erratum(&r, TL_ERRATUM_FORCE_OVF_LIVELOCK, is_on);
+            wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+            wrmsr(&r, TL_MSR_COUNTER + 12, TL_NETBURST_VALUE - 1);
+            tl_netburst_set_lvt(r.n, 0, 0);
+            wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T0);
+            count(&r, 1, TL_ESCR_T0_USR, &three_uops, 1);
+            assert_int_equal(r.n_interrupts[0], 1);
+            // The handler: a new preset, OVF cleared, unmasked.
+            wrmsr(&r, TL_MSR_COUNTER + 12, rows[i].value);
+            wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T0 | rows[i].cccr);
+            tl_netburst_set_lvt(r.n, 0, 0);
+            assert_int_equal(r.n_interrupts[0], is_on && rows[i].is_near ? 2 : 1);
+            tl_netburst_set_lvt(r.n, 0, 0);
+            assert_int_equal(r.n_interrupts[0], is_on && rows[i].is_near ? 3 : 1);
+            done(&r);
+        }
+}
+
 static void test_bus_queue_requests_match_by_the_logic_of_the_model(void **unused) {
     (void)unused;
     // A demand read of write-back memory, a prefetch of it, an uncached write of another agent.
@@ -490,5 +574,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_thresholds_part_all_clocks),
     cmocka_unit_test(test_occurrence_of_no_thread_counts_while_all_are_idle),
     cmocka_unit_test(test_bus_queue_requests_match_by_the_logic_of_the_model),
+    cmocka_unit_test(test_erratum_of_the_cache_reference_counts_up_to_twice_and_half),
+    cmocka_unit_test(test_erratum_of_the_active_entries_updates_every_second_clock),
+    cmocka_unit_test(test_erratum_of_forced_overflow_interrupts_before_anything_counts),
 };
 TL_TEST_MAIN(tests)

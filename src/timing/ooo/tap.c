@@ -219,6 +219,7 @@ static void note_back(core_tap *t, uint64_t seq) {
         tl_uop_event *event = add(t, TL_UOP_TAKE_BACK, seq);
         event->n_uops = (uint8_t)n_uops;
         event->has_missed = n_uops > 0 && t->core->has_missed[entry_of(t->core, seq)];
+        event->is_mispredicted = n_uops > 0 && t->core->is_mispredicted[entry_of(t->core, seq)];
     }
     t->renamed = tl_lesser(t->renamed, seq);
     t->first = tl_lesser(t->first, seq);
@@ -265,6 +266,42 @@ static uint32_t bits(tl_flow *flow, uint32_t entry) {
     return t->inner->bits(t->inner, entry);
 }
 
+// The hart's own counts say what an instruction was that executed alone: the core has not seen it
+// if its fetch failed.
+static const struct {
+    uint32_t cell;
+    tl_class cls;
+} alone_classes[] = {
+    {TL_S_HART_INSN_LOAD, TL_CLASS_LOAD},         {TL_S_HART_INSN_FP_LOAD, TL_CLASS_FP_LOAD}, {TL_S_HART_INSN_STORE, TL_CLASS_STORE},
+    {TL_S_HART_INSN_FP_STORE, TL_CLASS_FP_STORE}, {TL_S_HART_INSN_BRANCH, TL_CLASS_BRANCH},   {TL_S_HART_INSN_JAL, TL_CLASS_JAL},
+    {TL_S_HART_INSN_JALR, TL_CLASS_JALR},
+};
+typedef struct alone_counts {
+    uint64_t of_class[TL_COUNT_OF(alone_classes)], taken, calls, returns, mispredicted, devices;
+} alone_counts;
+
+static alone_counts count_alone(const tl_hart *h) {
+    alone_counts counts = {.taken = h->tally[TL_S_HART_BRANCH_TAKEN],
+                           .calls = h->tally[TL_S_HART_CALL],
+                           .returns = h->tally[TL_S_HART_RETURN],
+                           .mispredicted = h->tally[TL_S_BP_COND_MISS] + h->tally[TL_S_BP_TARGET_MISS],
+                           .devices = h->tally[TL_S_HART_UNC_READ] + h->tally[TL_S_HART_UNC_WRITE]};
+    for (uint32_t i = 0; i < TL_COUNT_OF(alone_classes); i++)
+        counts.of_class[i] = h->tally[alone_classes[i].cell];
+    return counts;
+}
+
+static void note_alone(tl_uop_event *event, const alone_counts *before, const alone_counts *after) {
+    for (uint32_t i = 0; i < TL_COUNT_OF(alone_classes); i++)
+        if (after->of_class[i] != before->of_class[i])
+            event->cls = (uint8_t)alone_classes[i].cls;
+    event->is_taken = after->taken != before->taken;
+    event->is_call = after->calls != before->calls;
+    event->is_return = after->returns != before->returns;
+    event->is_mispredicted = after->mispredicted != before->mispredicted;
+    event->is_device = after->devices != before->devices;
+}
+
 static bool alone(tl_flow *flow, tl_stop *ret_stop) {
     core_tap *t = tap_of(flow);
     const tl_core *core = t->core;
@@ -278,10 +315,15 @@ static bool alone(tl_flow *flow, tl_stop *ret_stop) {
     t->retired_pc = core->alone_pc;
     if (t->clocks)
         t->clocks->alone(t->clocks, core->h, core->thread, now);
+    const alone_counts before = count_alone(core->h);
     event.has_retired = t->inner->alone(t->inner, ret_stop);
     if (!t->tap && !t->clocks) // it has detached them
         return event.has_retired;
     idle_until(t, now, t->idle_cause);
+    if (event.has_retired) {
+        const alone_counts after = count_alone(core->h);
+        note_alone(&event, &before, &after);
+    }
     t->events[t->n_events++] = event;
     tell_clock(t, now);
     tell_cycles(t, now, core->h->now - now, TL_S_HART_CYC_ISSUE);

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// Acceptance rules of the specification, each over all registers that it names: qualification by
+// thread and privilege, modes of active threads, edges, cascades, power.
+#include <stdlib.h>
+
+#include "base/bits.h"
+#include "base/testing.h"
+#include "pmu/netburst/netburst.h"
+
+typedef struct rig {
+    tl_arena arena;
+    tl_netburst *n;
+    tl_netburst_settings settings;
+} rig;
+
+static void open_rig(rig *r) {
+    tl_error err;
+    *r = (rig){.settings = tl_netburst_default_settings};
+    r->settings.model = 3; // has extended cascades
+    r->settings.errata_are_none = 1;
+    assert_int_equal(tl_netburst_new(&r->settings, 2, NULL, &r->arena, &r->n, &err), TL_OK);
+}
+static void done(rig *r) { tl_arena_done(&r->arena); }
+
+static void wrmsr(rig *r, uint32_t msr, uint64_t value) { assert_int_equal(tl_netburst_wrmsr(r->n, 0, msr, value), TL_OK); }
+static uint64_t counter(rig *r, uint32_t i) {
+    uint64_t value = 0;
+    assert_int_equal(tl_netburst_rdpmc(r->n, 1, i, &value), TL_OK);
+    return value;
+}
+
+static void count(rig *r, uint64_t n_clocks, uint8_t active, const tl_netburst_occurrence *list, uint32_t n) {
+    const tl_netburst_clock clock = {.n_clocks = n_clocks, .active = active, .occurrences = list, .n_occurrences = n};
+    tl_netburst_count(r->n, &clock);
+}
+
+// An event of each block, with an ESCR of both parities.
+typedef struct detector {
+    tl_netburst_event event;
+    uint32_t first_counter, msr, select, code, mask;
+} detector;
+static const detector detectors[] = {
+    {TL_NB_GLOBAL_POWER_EVENTS, 0, 0x3a2, 6, 0x13, 1},
+    {TL_NB_RETIRED_BRANCH_TYPE, 4, 0x3c2, 2, 0x04, 2},
+    {TL_NB_LOAD_PORT_REPLAY, 8, 0x3ae, 2, 0x04, 2},
+    {TL_NB_UOPS_RETIRED, 12, 0x3b8, 4, 0x01, 1},
+};
+static const detector *detector_of(uint32_t i) { return &detectors[i < 4 ? 0 : i < 8 ? 1 : i < 12 ? 2 : 3]; }
+
+enum { ALL_OWNERS = 15, ANY = 3 << TL_CCCR_THREAD_LSB };
+
+// Both ESCRs of the pair detect, for these owners.
+static void detect(rig *r, const detector *d, uint32_t flags) {
+    for (uint32_t parity = 0; parity < 2; parity++)
+        wrmsr(r, d->msr + parity, (uint64_t)d->code << TL_ESCR_EVENT_LSB | d->mask << TL_ESCR_MASK_LSB | flags);
+}
+static uint64_t cccr_of(const detector *d) { return d->select << TL_CCCR_SELECT_LSB | ANY; }
+static tl_netburst_occurrence occurrence(const detector *d, uint8_t owner, uint16_t weight) {
+    return (tl_netburst_occurrence){(uint8_t)d->event, owner, weight, (uint16_t)d->mask};
+}
+
+// A3: an event of a thread counts if its flag is set; one of no thread, by what runs.
+static void test_each_choice_of_threads_and_privileges(void **state) {
+    (void)state;
+    enum { N_OWNERS = 4 };
+    for (uint32_t flags = 0; flags < 16; flags++)
+        for (uint32_t owner = 0; owner < N_OWNERS; owner++)
+            for (uint32_t active = 0; active < 16; active++) {
+                static const detector ti = {TL_NB_PAGE_WALK_TYPE, 0, 0x3ac, 4, 0x01, 1};
+                const uint8_t bit = (uint8_t)(1u << owner);
+                if ((active & 3) == 3 || (active & 12) == 12) // a thread has one privilege
+                    continue;
+                rig r;
+                open_rig(&r);
+                detect(&r, &detectors[3], flags);
+                detect(&r, &ti, flags);
+                wrmsr(&r, TL_MSR_CCCR + 12, cccr_of(&detectors[3]) | TL_CCCR_ENABLE);
+                wrmsr(&r, TL_MSR_CCCR + 0, cccr_of(&ti) | TL_CCCR_ENABLE);
+                const tl_netburst_occurrence both[] = {occurrence(&detectors[3], bit, 1), occurrence(&ti, bit, 1)};
+                count(&r, 7, (uint8_t)active, both, 2);
+                const bool usr = flags & 5, os = flags & 10;
+                const bool counts = (usr && os) || (usr && (active & 5)) || (os && (active & 10));
+                assert_int_equal(counter(&r, 12), flags >> owner & 1 ? 7 : 0);
+                // A walk belongs to no thread, so the privilege of what runs decides.
+                assert_int_equal(counter(&r, 0), counts ? 7 : 0);
+                done(&r);
+            }
+}
+
+// A4.
+static void test_modes_of_active_threads_part_all_clocks(void **state) {
+    (void)state;
+    static const uint8_t active[] = {0, TL_ESCR_T0_USR, TL_ESCR_T1_OS, TL_ESCR_T0_OS | TL_ESCR_T1_USR};
+    static const uint64_t filters[] = {0, TL_CCCR_COMPARE | 1 << TL_CCCR_THRESHOLD_LSB,
+                                       TL_CCCR_COMPARE | TL_CCCR_COMPLEMENT | 2 << TL_CCCR_THRESHOLD_LSB};
+    for (uint32_t f = 0; f < TL_COUNT_OF(filters); f++) {
+        uint64_t counts[4];
+        for (uint32_t mode = 0; mode < 4; mode++) {
+            rig r;
+            open_rig(&r);
+            detect(&r, &detectors[3], ALL_OWNERS);
+            wrmsr(&r, TL_MSR_CCCR + 12,
+                  (cccr_of(&detectors[3]) & ~(uint64_t)ANY) | mode << TL_CCCR_THREAD_LSB | TL_CCCR_ENABLE | filters[f]);
+            for (uint32_t i = 0; i < 400; i++) {
+                const tl_netburst_occurrence uops = occurrence(&detectors[3], TL_ESCR_T0_OS, (uint16_t)(i / 4 % 4));
+                count(&r, 1 + i % 5, active[i % 4], &uops, 1);
+            }
+            counts[mode] = counter(&r, 12);
+            done(&r);
+        }
+        assert_true(counts[0] > 0 && counts[1] > counts[0] && counts[2] > 0);
+        assert_int_equal(counts[0] + counts[1] + counts[2], counts[3]);
+    }
+}
+
+// A6, against a recorded trace.
+static void test_edges_are_runs_of_the_filter(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    for (uint32_t threshold = 0; threshold < 4; threshold++)
+        for (uint32_t complements = 0; complements < 2; complements++) {
+            uint32_t runs = 0;
+            bool was = false;
+            rig r;
+            open_rig(&r);
+            detect(&r, &detectors[3], ALL_OWNERS);
+            wrmsr(&r, TL_MSR_CCCR + 12,
+                  cccr_of(&detectors[3]) | TL_CCCR_ENABLE | TL_CCCR_COMPARE | TL_CCCR_EDGE | threshold << TL_CCCR_THRESHOLD_LSB |
+                      (complements ? TL_CCCR_COMPLEMENT : 0));
+            for (uint32_t i = 0; i < N; i++) {
+                const uint32_t x = (i * i + i / 7) % 5;
+                const bool is = complements ? x <= threshold : x > threshold;
+                const tl_netburst_occurrence uops = occurrence(&detectors[3], TL_ESCR_T1_USR, (uint16_t)x);
+                count(&r, 1 + i % 3, TL_ESCR_T1_USR, &uops, 1);
+                runs += is && !was;
+                was = is;
+            }
+            assert_int_equal(counter(&r, 12), runs);
+            done(&r);
+        }
+}
+
+// A9: the sources of section 3.1, once more. Both ways to stop, and twice the range.
+static void test_each_cascade_runs_behind_its_source(void **state) {
+    (void)state;
+    static const struct {
+        uint8_t counter, source;
+        bool is_extended;
+    } routes[] = {
+        {0, 2, false},   {1, 3, false},   {2, 0, false},   {3, 1, false},   {4, 6, false},   {5, 7, false},
+        {6, 4, false},   {7, 5, false},   {8, 10, false},  {9, 11, false},  {10, 8, false},  {11, 9, false},
+        {12, 14, false}, {13, 15, false}, {14, 12, false}, {15, 13, false}, {16, 14, false}, {17, 15, false},
+        {12, 16, true},  {15, 17, true},  {16, 17, true},  {17, 16, true},
+    };
+    for (uint32_t k = 0; k < TL_COUNT_OF(routes); k++)
+        for (uint32_t by_source = 0; by_source < 2; by_source++) {
+            const uint32_t i = routes[k].counter, source = routes[k].source;
+            const detector *d = detector_of(i);
+            const tl_netburst_occurrence one = occurrence(d, TL_ESCR_T0_USR, 1);
+            const uint64_t cascade = routes[k].is_extended ? TL_CCCR_EXTENDED_CASCADE : TL_CCCR_CASCADE;
+            rig r;
+            open_rig(&r);
+            detect(&r, d, ALL_OWNERS);
+            wrmsr(&r, TL_MSR_COUNTER + source, (uint64_t)-5);
+            wrmsr(&r, TL_MSR_COUNTER + i, (uint64_t)-3);
+            wrmsr(&r, TL_MSR_CCCR + i, cccr_of(d) | cascade);
+            wrmsr(&r, TL_MSR_CCCR + source, cccr_of(d) | TL_CCCR_ENABLE);
+            count(&r, 5, TL_ESCR_T0_USR, &one, 1);
+            assert_int_equal(counter(&r, i), (uint64_t)-3 & TL_NETBURST_VALUE);
+            count(&r, 3, TL_ESCR_T0_USR, &one, 1); // 5 + 3 events until both have overflowed
+            assert_int_equal(counter(&r, i), 0);
+            count(&r, 2, TL_ESCR_T0_USR, &one, 1);
+            if (by_source)
+                wrmsr(&r, TL_MSR_CCCR + source, cccr_of(d) | TL_CCCR_ENABLE);
+            else
+                wrmsr(&r, TL_MSR_CCCR + i, cccr_of(d));
+            count(&r, 4, TL_ESCR_T0_USR, &one, 1);
+            if (counter(&r, i) != 2)
+                fail_msg("counter %u behind %u has %llu", i, source, (unsigned long long)counter(&r, i));
+            done(&r);
+        }
+}
+
+// A11: a detector works if some counter runs that it or its partner can feed; a counter works if
+// its detector selects an event.
+static void test_power_gates_can_be_left_open(void **state) {
+    (void)state;
+    for (uint32_t gates = 0; gates < 2; gates++) {
+        rig r = {.settings = tl_netburst_default_settings};
+        tl_error err;
+        r.settings.power_gate = gates;
+        assert_int_equal(tl_netburst_new(&r.settings, 2, NULL, &r.arena, &r.n, &err), TL_OK);
+        // Every clock is a clock of at most 15, also of a detector without an event.
+        wrmsr(&r, TL_MSR_CCCR + 12,
+              cccr_of(&detectors[3]) | TL_CCCR_ENABLE | TL_CCCR_COMPARE | TL_CCCR_COMPLEMENT | 15 << TL_CCCR_THRESHOLD_LSB);
+        count(&r, 10, 0, NULL, 0);
+        assert_int_equal(counter(&r, 12), gates ? 0 : 10);
+        wrmsr(&r, detectors[3].msr, (uint64_t)detectors[3].code << TL_ESCR_EVENT_LSB);
+        count(&r, 10, 0, NULL, 0);
+        assert_int_equal(counter(&r, 12), gates ? 10 : 20);
+        done(&r);
+    }
+}
+
+// A18.
+static void test_uop_type_never_counts(void **state) {
+    (void)state;
+    static const detector uop_type = {TL_NB_UOP_TYPE, 12, 0x3bc, 2, 0x02, 6};
+    rig r;
+    open_rig(&r);
+    detect(&r, &uop_type, ALL_OWNERS);
+    wrmsr(&r, TL_MSR_CCCR + 12, cccr_of(&uop_type) | TL_CCCR_ENABLE);
+    const tl_netburst_occurrence load = occurrence(&uop_type, TL_ESCR_T0_USR, 3);
+    count(&r, 100, TL_ESCR_T0_USR, &load, 1);
+    assert_int_equal(counter(&r, 12), 0);
+    done(&r);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_each_choice_of_threads_and_privileges), cmocka_unit_test(test_modes_of_active_threads_part_all_clocks),
+    cmocka_unit_test(test_edges_are_runs_of_the_filter),          cmocka_unit_test(test_each_cascade_runs_behind_its_source),
+    cmocka_unit_test(test_power_gates_can_be_left_open),          cmocka_unit_test(test_uop_type_never_counts),
+};
+TL_TEST_MAIN(tests)
