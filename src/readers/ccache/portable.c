@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Portable events on the second level's block. tests/portable proves each class.
+#include "pmu/ccache/ccache.h"
+#include "session/portable.h"
+
+static const char SECOND_LEVEL[] = "The block sees requests to the second level only.";
+
+static const tl_portable_map maps[TL_N_PORTABLES] = {
+    [TL_PORTABLE_ACTIVE_CYCLES] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_RETIRED_INSTRUCTIONS] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_RETIRED_UOPS] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_CANCELLED_UOPS] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_RETIRED_LOADS] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_RETIRED_STORES] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_RETIRED_BRANCHES] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_RETIRED_CONDITIONAL_BRANCHES] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_RETIRED_TAKEN_BRANCHES] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_RETIRED_DIRECT_JUMPS] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_RETIRED_INDIRECT_JUMPS] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_RETIRED_RETURNS] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_MISPREDICTED_BRANCHES] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_MISPREDICTED_CONDITIONAL_BRANCHES] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_MISPREDICTED_INDIRECT_JUMPS] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_STALLED_CYCLES] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_L1I_MISSES] = {TL_PORTABLE_ESTIMATE, "inner_get", "Gets are requests of instruction caches, prefetches and uncached reads among them."},
+    [TL_PORTABLE_L1D_LOAD_MISSES] = {TL_PORTABLE_SUPERSET, "inner_acquire_block_ntob", "Prefetches and walks of page tables count, too."},
+    [TL_PORTABLE_RETIRED_L1D_LOAD_MISSES] = {TL_PORTABLE_SUPERSET, "inner_acquire_block_ntob", "Prefetches, walks of page tables, and loads that a detailed core takes back count, too."},
+    [TL_PORTABLE_L1D_WRITEBACKS] = {TL_PORTABLE_EXACT, "inner_release_data_ttob + inner_release_data_tton", NULL},
+    [TL_PORTABLE_ITLB_MISSES] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_DTLB_MISSES] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_PAGE_WALKS] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+    [TL_PORTABLE_L2_REQUESTS] = {TL_PORTABLE_EXACT, "inner_get + inner_acquire_block_ntob + inner_acquire_block_ntot + inner_acquire_perm_btot", NULL},
+    [TL_PORTABLE_L2_MISSES] = {TL_PORTABLE_EXACT, "outer_acquire_block_ntob_miss + outer_acquire_block_ntot_miss", NULL},
+    [TL_PORTABLE_MEMORY_CLEARS] = {TL_PORTABLE_IMPOSSIBLE, NULL, SECOND_LEVEL},
+};
+
+const tl_portable_type tl_portable_ccache = {.pmu = &tl_pmu_ccache, .maps = maps};
