@@ -10,7 +10,7 @@
 #include "pmu/smpm/block.h"
 #include "session/listed.h"
 
-enum { TB_FLUSH = 0x00c, TB_STATUS = 0x020, STATUS_BUSY = 1, STEP_CYCLES = 1000, MAX_STEPS = 100000 };
+enum { TB_FLUSH = 0x00c, TB_STATUS = 0x020, STATUS_BUSY = 1, STEP_CYCLES = 1000, MAX_STEPS = 100000, N_PERIODS = 4 };
 static const char default_events[] = "hart.cycle,hart.instret,hart.insn_load,hart.insn_store,hart.insn_branch,hart.bp_cond_miss";
 
 static tl_smpm_attached *attached_on(const tl_machine *machine) {
@@ -72,11 +72,13 @@ static tl_status start(tl_machine *machine, const tl_listed *listed, tl_error *e
     return TL_OK;
 }
 
-// Brings all counts into the blocks. Only the design's clock goes on.
-static void take_snapshot(tl_smpm_attached *a) {
+// Brings all counts into the blocks: the units tell what is left, then a flush. Only the clock of
+// the design goes on.
+static void take_snapshot(const tl_machine *machine, tl_smpm_attached *a) {
     uint64_t status = STATUS_BUSY, now = a->base_cycle + tl_smpm_now(a->model);
-    for (uint32_t i = 0; i < MAX_STEPS && tl_smpm_next(a->model) != TL_SMPM_NEVER && i * STEP_CYCLES < 2 * a->config.ulc_period; i++)
-        (void)tl_pmu_smpm.tick(&a->pmu, now += STEP_CYCLES);
+    for (uint32_t hart = 0; hart < machine->n_harts; hart++)
+        now = machine->harts[hart]->now > now ? machine->harts[hart]->now : now;
+    (void)tl_pmu_smpm.tick(&a->pmu, now += N_PERIODS * a->config.ulc_period);
     (void)!tl_regfile_write(&a->pmu.file, TB_FLUSH, 1);
     for (uint32_t i = 0; i < MAX_STEPS && (status & STATUS_BUSY); i++) {
         (void)tl_pmu_smpm.tick(&a->pmu, now += STEP_CYCLES);
@@ -94,7 +96,7 @@ static uint64_t value(tl_machine *machine, const tl_listed *listed, uint32_t eve
     if (machine->harts[0]->now == 0)
         return 0; // before the program
     if (event == 0)
-        take_snapshot(a);
+        take_snapshot(machine, a);
     const uint64_t *words = tl_smpm_block_words(a->model, tl_smpm_block_of(a->model, TL_SMPM_ONLY_VM, TL_SMPM_NO_CTX), &n_words);
     if (!find_counter(a, listed->events[event], &index, &scale) || n_words > TL_COUNT_OF(copy) ||
         tl_smpm_block_copy(words, n_words, TRIES, copy) != TL_SMPM_COPIED || tl_smpm_block_decode(copy, n_words, &decoded, NULL) != TL_OK)
