@@ -48,15 +48,12 @@ int cli_export(const cli_options *options) {
     }
     FILE *stream = is_file ? output.stream : stdout;
     status = tl_profile_export(view, row.name, options->joined_events, stream, &err);
-    if (status != TL_OK && !(is_file && status == TL_EIO))
-        fprintf(stderr, "tally: %s\n", err.text);
     tl_profile_view_close(view);
-    if (is_file) {
-        cli_output_check(&output);
-        if (!cli_output_close(&output, status == TL_OK))
-            return STATUS_FAILED;
-        if (status == TL_OK && !options->output)
-            fprintf(stderr, "tally: wrote %s\n", path);
-    }
+    if (!is_file && status != TL_OK)
+        fprintf(stderr, "tally: %s\n", err.text);
+    if (is_file && !cli_output_end(&output, status, &err) && status == TL_OK)
+        return STATUS_FAILED;
+    if (is_file && status == TL_OK && !options->output)
+        fprintf(stderr, "tally: wrote %s\n", path);
     return status == TL_OK ? 0 : status == TL_ENOENT || status == TL_EINVAL ? STATUS_USAGE : STATUS_FAILED;
 }

@@ -97,6 +97,9 @@ enum cli_option_id {
     OPT_WITH_SOURCES,
     OPT_CALL_GRAPH,
     OPT_CHILDREN,
+    OPT_CALLERS,
+    OPT_CALLEES,
+    OPT_HTML,
     OPT_SORT,
     OPT_ORDER,
     OPT_PERCENT_LIMIT,
@@ -114,6 +117,8 @@ enum cli_option_id {
     OPT_JOBS,
     OPT_SLURM,
     OPT_ONLY,
+    OPT_PERIOD,
+    OPT_AGAINST_TRUTH,
     OPT_HELP,
 };
 

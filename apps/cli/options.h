@@ -112,6 +112,7 @@ typedef struct cli_options {
     tl_profile_report_options profile;
     tl_profile_annotate_options annotate;
     const char *profile_file; // -i
+    const char *html;         // the page's file; NULL: text
     const char *export_format;
     const char *color; // auto, always, never; NULL: auto
     bool no_pager;

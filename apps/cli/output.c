@@ -303,3 +303,12 @@ bool cli_output_close(cli_output *output, bool is_whole) {
     output->stream = NULL;
     return error == 0 || complain(output, "could not be written: ", error);
 }
+
+// A stream that fails is the library's failure, too, and is said with the name of the file.
+bool cli_output_end(cli_output *output, tl_status status, const tl_error *err) {
+    cli_output_check(output);
+    const bool is_stream = status == TL_EIO && output->error != 0;
+    if (status != TL_OK && !is_stream)
+        fprintf(stderr, "tally: %s\n", err->text);
+    return cli_output_close(output, status == TL_OK || is_stream) && status == TL_OK;
+}

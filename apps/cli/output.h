@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include <tally/error.h>
+
 typedef struct cli_output {
     FILE *stream;       // to write to; NULL: not open
     const char *option; // long name of the option that named the file, for messages
@@ -32,6 +34,9 @@ void cli_output_check(cli_output *output);
 // With `is_whole`, puts the file in its place; otherwise drops it. An output that is not open is
 // fine. False: the failure was said.
 bool cli_output_close(cli_output *output, bool is_whole);
+// Ends a file that the library wrote with this outcome; says once what went wrong with either.
+// False: something did.
+bool cli_output_end(cli_output *output, tl_status status, const tl_error *err);
 // Removes all temporary files; safe in a signal handler.
 void cli_output_drop_all(void);
 // In the child of a fork: temporary files are the parent's, and no signal removes them here.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tally report and tally annotate: profiles as text. Long output on a terminal goes through $PAGER.
+// tally report and tally annotate: profiles as text, or as a page. Long text on a terminal goes
+// through $PAGER.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "output.h"
 
 static bool wants_color(const cli_options *options) {
     if (options->color && strcmp(options->color, "auto") != 0)
@@ -68,6 +70,24 @@ static tl_status print(const cli_options *options, const tl_profile_view *view, 
     return tl_profile_report(view, &report, stream, err);
 }
 
+static int print_page(const cli_options *options, const tl_profile_view *view) {
+    tl_error err = {0};
+    cli_output output = {0};
+    const bool is_file = strcmp(options->html, "-") != 0;
+    const tl_profile_page_options page = {.size = sizeof page,
+                                          .events = options->joined_events,
+                                          .source_root = options->annotate.source_root,
+                                          .without_sources = options->annotate.without_sources};
+    if (is_file && !cli_output_open(&output, "html", options->html, false))
+        return STATUS_FAILED;
+    const tl_status status = tl_profile_page(view, &page, is_file ? output.stream : stdout, &err);
+    if (!is_file && status != TL_OK)
+        fprintf(stderr, "tally: %s\n", err.text);
+    if (is_file && !cli_output_end(&output, status, &err) && status == TL_OK)
+        return STATUS_FAILED;
+    return status == TL_OK ? 0 : status_of(status);
+}
+
 int cli_report(const cli_options *options) {
     tl_error err = {0};
     tl_profile_view *view = NULL;
@@ -79,6 +99,11 @@ int cli_report(const cli_options *options) {
     if (status != TL_OK) {
         fprintf(stderr, "tally: %s\n", err.text);
         return STATUS_FAILED;
+    }
+    if (options->html) {
+        const int exit_status = print_page(options, view);
+        tl_profile_view_close(view);
+        return exit_status;
     }
     look_at_terminal(&width, &height);
     FILE *stream = open_memstream(&text, &n_bytes);

@@ -316,6 +316,7 @@ static const choice trace_formats[] = {{"kanata", TL_UOP_TRACE_KANATA}, {"text",
 #define AT(member) offsetof(cli_options, member)
 #define NO_FILE "the file name is empty"
 #define NO_FOLDER "the folder is empty"
+#define NO_FUNCTION "the name is empty"
 #define NO_EVENTS "an empty list of events"
 #define SOME_INSNS "write a number such as 1000000, 500k or 2G"
 static const value_row rows[] = {
@@ -491,7 +492,18 @@ static const value_row rows[] = {
      .least = 1,
      .most = UINT64_MAX,
      .said = SOME_INSNS},
+    {.id = OPT_PERIOD,
+     .kind = VALUE_U64,
+     .offset = AT(run.sample_period),
+     .shown = "-c",
+     .least = 1,
+     .most = INT64_MAX,
+     .said = "write how many events lie between two samples, from 1 on"},
+    {.id = OPT_AGAINST_TRUTH, .kind = VALUE_TRUE, .offset = AT(profile.against_truth)},
     {.id = OPT_CHILDREN, .kind = VALUE_TRUE, .offset = AT(profile.with_children)},
+    {.id = OPT_CALLERS, .kind = VALUE_TEXT, .offset = AT(profile.callers), .shown = "--callers", .said = NO_FUNCTION},
+    {.id = OPT_CALLEES, .kind = VALUE_TEXT, .offset = AT(profile.callees), .shown = "--callees", .said = NO_FUNCTION},
+    {.id = OPT_HTML, .kind = VALUE_TEXT, .offset = AT(html), .shown = "--html", .said = NO_FILE},
     {.id = OPT_CALL_GRAPH, .kind = VALUE_TRUE, .offset = AT(with_calls)},
     {.id = OPT_WITH_SOURCES, .kind = VALUE_TRUE, .offset = AT(with_sources)},
     {.id = OPT_SORT, .kind = VALUE_TEXT, .offset = AT(profile.sort), .shown = "--sort", .said = "no key; write --sort dso,symbol, say"},

@@ -56,6 +56,13 @@ typedef struct tl_profile_report_options {
     // Counts of a row have those of all that it called; a column "self" has its own ones of the
     // first column. Keys are dso, symbol, thread, process. Needs a profile with a call graph.
     bool with_children;
+    // Rows have the share of samples that the PMU of tl_run_options.sample_period took, beside the
+    // share of the truth. `events` are sampled ones; NULL: all. `order` and `with_children` do not
+    // go with it.
+    bool against_truth;
+    // A function, NULL: none. Rows are who calls it, or whom it calls, and have what these calls
+    // caused and how often they were made. Needs a profile with a call graph; give one of both.
+    const char *callers, *callees;
 } tl_profile_report_options;
 
 // A table of counts. TL_EINVAL, TL_ENOENT: a
@@ -76,6 +83,19 @@ typedef struct tl_profile_annotate_options {
 // the nearest names.
 TL_MUST_CHECK TL_API tl_status tl_profile_annotate(const tl_profile_view *view, const tl_profile_annotate_options *options, FILE *stream,
                                                    tl_error *err);
+
+typedef struct tl_profile_page_options {
+    uint32_t size;           // set by the caller to sizeof(tl_profile_page_options)
+    const char *events;      // as in tl_profile_report_options
+    bool without_sources;    // of this host
+    const char *source_root; // folder in which source files are looked up, too; NULL: none
+} tl_profile_page_options;
+
+// One HTML page that needs no other file and no network: a flame graph if the profile has a call
+// graph, a table by function, and the code of the hottest functions. TL_ENOENT: this build has no
+// page, or an event is unknown.
+TL_MUST_CHECK TL_API tl_status tl_profile_page(const tl_profile_view *view, const tl_profile_page_options *options, FILE *stream,
+                                               tl_error *err);
 
 // Rows whose counts of the first event differ, matched by their texts, largest change first.
 TL_MUST_CHECK TL_API tl_status tl_profile_compare(const tl_profile_view *before, const tl_profile_view *after,

@@ -49,6 +49,8 @@ TL_API void tl_profile_view_close(tl_profile_view *view) { tl_profile_release((t
 
 TL_API tl_status tl_profile_report(const tl_profile_view *view, const tl_profile_report_options *options, FILE *stream, tl_error *err) {
     TAKE(tl_profile_report_options, options);
+    if ((taken.callers != NULL) + (taken.callees != NULL) + taken.with_children > 1)
+        return tl_fail(err, TL_EINVAL, "--children, --callers and --callees are three tables; give one");
     return tl_report_profile(profile_of(view), &taken, stream, err);
 }
 
@@ -57,6 +59,11 @@ TL_API tl_status tl_profile_annotate(const tl_profile_view *view, const tl_profi
     if (!taken.place)
         return tl_fail(err, TL_EINVAL, "no function and no file is named");
     return tl_report_profile_annotate(profile_of(view), &taken, stream, err);
+}
+
+TL_API tl_status tl_profile_page(const tl_profile_view *view, const tl_profile_page_options *options, FILE *stream, tl_error *err) {
+    TAKE(tl_profile_page_options, options);
+    return tl_report_profile_page(profile_of(view), &taken, stream, err);
 }
 
 TL_API tl_status tl_profile_compare(const tl_profile_view *before, const tl_profile_view *after, const tl_profile_report_options *options,

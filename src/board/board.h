@@ -91,6 +91,7 @@ struct tl_board {
     tl_machine *machine;
     uint32_t n_harts;   // of the machine, those on the board
     uint32_t requester; // hart of the access under way
+    const struct tl_system_entry *entry; // what every hart finds at the start
     tl_arena *arena;
     tl_device_host host;
     tl_bus bus;

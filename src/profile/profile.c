@@ -13,9 +13,9 @@ tl_status tl_profile_new(tl_profile **ret_profile, tl_error *err) {
 void tl_profile_release(tl_profile *p) {
     if (!p)
         return;
-    void *const arrays[] = {p->settings, p->events,   p->objects,        p->processes, p->threads,
-                            p->mappings, p->sources,  p->functions,      p->inlined,   p->insns,
-                            p->counts,   p->contexts, p->context_counts, p->intervals, p->interval_counts};
+    void *const arrays[] = {p->settings,        p->events,  p->objects, p->processes, p->threads,  p->mappings,       p->sources,
+                            p->functions,       p->inlined, p->insns,   p->counts,    p->contexts, p->context_counts, p->intervals,
+                            p->interval_counts, p->stints,  p->regions, p->visits,    p->sampled,  p->samples};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         free(arrays[i]);
     tl_arena_done(&p->arena);
@@ -50,4 +50,12 @@ uint32_t tl_profile_find_event(const tl_profile *profile, const char *name) {
         if (strcmp(profile->events[i].name, name) == 0)
             return i;
     return TL_PROFILE_NONE;
+}
+
+uint64_t tl_profile_context_total(const tl_profile *profile, uint32_t event) {
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < profile->n_context_counts; k++)
+        if (profile->context_counts[k].event == event)
+            sum += profile->context_counts[k].n;
+    return sum;
 }

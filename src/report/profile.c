@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "report/csv.h"
 #include "report/plain_text.h"
 #include "report/profile_rows.h"
 
@@ -23,10 +24,15 @@ static bool is_shown(const tl_profile_rows *rows, const tl_profile_row *row, dou
 static size_t wider(size_t a, size_t b) { return a > b ? a : b; }
 
 // The heading says what was recorded, and where its totals stand.
-static void put_heading(const tl_profile_rows *rows, FILE *stream) {
+static void put_heading(const tl_profile_rows *rows, const tl_profile_report_options *options, FILE *stream) {
     const tl_profile *p = rows->profile;
     char number[TL_NUMBER_BYTES];
-    fprintf(stream, "# %s on %s:", tl_profile_setting_of(p, "program"), tl_profile_setting_of(p, "machine"));
+    if (rows->has_calls)
+        fprintf(stream, "# %s %s in", options->callers ? "callers of" : "callees of",
+                options->callers ? options->callers : options->callees);
+    else
+        fputc('#', stream);
+    fprintf(stream, " %s on %s:", tl_profile_setting_of(p, "program"), tl_profile_setting_of(p, "machine"));
     for (uint32_t c = 0; c < rows->columns.n; c++)
         fprintf(stream, "%s %s %s", c > 0 ? "," : "", tl_profile_number(tl_profile_rows_total(rows, c), number),
                 rows->columns.items[c].name);
@@ -55,9 +61,17 @@ static void put_text(const tl_profile_rows *rows, const tl_profile_report_option
     for (uint32_t i = 0; i < rows->n && rows->selves; i++)
         if (is_shown(rows, &rows->rows[i], options->percent_limit))
             self_width = wider(self_width, strlen(tl_profile_number(tl_profile_rows_self(rows, &rows->rows[i], 0), number)));
-    put_heading(rows, stream);
+    size_t calls_width = strlen("calls");
+    for (uint32_t i = 0; i < rows->n && rows->has_calls; i++)
+        if (is_shown(rows, &rows->rows[i], options->percent_limit))
+            calls_width = wider(calls_width, strlen(tl_format_grouped(rows->rows[i].n_calls, number)));
+    put_heading(rows, options, stream);
     size_t before_last = rows->selves ? 11 + self_width : 9;
     fprintf(stream, "%s#  share", options->has_color ? TL_STYLE_BOLD : "");
+    if (rows->has_calls) {
+        fprintf(stream, "  %*s", (int)calls_width, "calls");
+        before_last += calls_width + 2;
+    }
     if (rows->selves)
         fprintf(stream, "  %*s", (int)self_width, "self");
     for (uint32_t c = 0; c < n_columns; c++) {
@@ -78,6 +92,8 @@ static void put_text(const tl_profile_rows *rows, const tl_profile_report_option
         const double share = share_of(rows, row);
         const bool is_hot = options->has_color && share >= 5;
         fprintf(stream, "%s%6s %%%s", is_hot ? TL_STYLE_HOT : "", tl_format_fixed(share, 2, number), is_hot ? TL_STYLE_PLAIN : "");
+        if (rows->has_calls)
+            fprintf(stream, "  %*s", (int)calls_width, tl_format_grouped(row->n_calls, number));
         if (rows->selves)
             fprintf(stream, "  %*s", (int)self_width, tl_profile_number(tl_profile_rows_self(rows, row, 0), number));
         for (uint32_t c = 0; c < n_columns; c++)
@@ -104,20 +120,6 @@ static tl_status put_plain_text(const tl_profile_rows *rows, const tl_profile_re
     return tl_plain_text_end(&plain, options->has_color, TL_OK, err);
 }
 
-static void put_csv_text(FILE *stream, const char *text) {
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, stream);
-        return;
-    }
-    fputc('"', stream);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
-
 static const char *exact(tl_value value, char text[TL_NUMBER_BYTES]) {
     if (value.kind == TL_VALUE_MISSING)
         return "";
@@ -134,10 +136,12 @@ static void put_csv(const tl_profile_rows *rows, double percent_limit, FILE *str
         fprintf(stream, "%s%s", k > 0 ? "," : "", tl_profile_key_name(rows->keys[k]));
     for (uint32_t c = 0; c < rows->columns.n; c++) {
         fputc(',', stream);
-        put_csv_text(stream, rows->columns.items[c].name);
+        tl_csv_put_cell(stream, rows->columns.items[c].name);
     }
     if (rows->selves)
         fputs(",self", stream);
+    if (rows->has_calls)
+        fputs(",calls", stream);
     fputc('\n', stream);
     for (uint32_t i = 0; i < rows->n; i++) {
         const tl_profile_row *row = &rows->rows[i];
@@ -147,12 +151,14 @@ static void put_csv(const tl_profile_rows *rows, double percent_limit, FILE *str
             tl_profile_rows_text(rows, row, k, text);
             if (k > 0)
                 fputc(',', stream);
-            put_csv_text(stream, text);
+            tl_csv_put_cell(stream, text);
         }
         for (uint32_t c = 0; c < rows->columns.n; c++)
             fprintf(stream, ",%s", exact(tl_profile_rows_value(rows, row, c), number));
         if (rows->selves)
             fprintf(stream, ",%s", exact(tl_profile_rows_self(rows, row, 0), number));
+        if (rows->has_calls)
+            fprintf(stream, ",%" PRIu64, row->n_calls);
         fputc('\n', stream);
     }
 }
@@ -190,6 +196,8 @@ static tl_status put_json(const tl_profile_rows *rows, double percent_limit, FIL
             tl_profile_rows_text(rows, row, k, text);
             tl_json_string(&json, tl_profile_key_name(rows->keys[k]), text);
         }
+        if (rows->has_calls)
+            tl_json_u64(&json, "calls", row->n_calls);
         tl_json_begin_object(&json, "counts");
         for (uint32_t c = 0; c < rows->columns.n; c++)
             put_value(&json, rows->columns.items[c].name, tl_profile_rows_value(rows, row, c));
@@ -206,9 +214,16 @@ static tl_status put_json(const tl_profile_rows *rows, double percent_limit, FIL
 }
 
 tl_status tl_report_profile(const tl_profile *profile, const tl_profile_report_options *options, FILE *stream, tl_error *err) {
+    if (options->against_truth)
+        return tl_report_profile_truth(profile, options, stream, err);
     tl_profile_rows rows;
     const char *sort = options->sort ? options->sort : "dso,symbol";
-    tl_status status = tl_profile_rows_init(profile, sort, options->events, options->order, options->with_children, &rows, err);
+    const tl_profile_calls calls = {.kind = options->callers         ? TL_PROFILE_CALLERS
+                                            : options->callees       ? TL_PROFILE_CALLEES
+                                            : options->with_children ? TL_PROFILE_CHILDREN
+                                                                     : TL_PROFILE_SELF,
+                                    .function = options->callers ? options->callers : options->callees};
+    tl_status status = tl_profile_rows_init(profile, sort, options->events, options->order, &calls, &rows, err);
     if (status != TL_OK)
         return status;
     if (options->format == TL_PROFILE_JSON)

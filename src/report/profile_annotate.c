@@ -2,35 +2,25 @@
 // Source and disassembly with counts. A function is printed by address, and a line of source stands
 // above the instructions that were made of it. A file is printed by line.
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/nearest.h"
 #include "names/catalogue.h"
 #include "report/plain_text.h"
 #include "report/profile.h"
 #include "report/profile_rows.h"
+#include "report/source_text.h"
 
 enum { MAX_COLUMNS = 32, NEAR_LINES = 2 };
-
-typedef struct source_text { // of one file, by line
-    const char **lines;
-    uint32_t *lengths;
-    uint32_t n;
-    char *bytes; // owned; NULL: the profile's
-    bool is_sought;
-} source_text;
 
 typedef struct annotation {
     const tl_profile *profile;
     const tl_profile_annotate_options *options;
     tl_profile_columns columns;
-    source_text *sources; // by number
-    uint64_t *sums;       // scratch: one for each event; all 0 between uses
+    tl_source_texts sources;
+    uint64_t *sums; // scratch: one for each event; all 0 between uses
     uint64_t *totals;
     double hot; // value of the first column from which on a place is hot
     int widths[MAX_COLUMNS];
@@ -39,74 +29,12 @@ typedef struct annotation {
 
 // ---- Text of source files.
 
-static bool split(source_text *text, const char *bytes, size_t n_bytes) {
-    uint32_t room = 1;
-    for (size_t i = 0; i < n_bytes; i++)
-        room += bytes[i] == '\n';
-    text->lines = malloc((size_t)room * sizeof *text->lines);
-    text->lengths = malloc((size_t)room * sizeof *text->lengths);
-    if (!text->lines || !text->lengths)
-        return false;
-    for (size_t at = 0; at < n_bytes;) {
-        const char *end = memchr(bytes + at, '\n', n_bytes - at);
-        const size_t length = end ? (size_t)(end - (bytes + at)) : n_bytes - at;
-        text->lines[text->n] = bytes + at;
-        text->lengths[text->n++] = (uint32_t)length;
-        at += length + 1;
-    }
-    return true;
-}
-
-// The path is that of a profile, which may name a device or a pipe.
-static char *read_source(const char *path, size_t *ret_n) {
-    struct stat about;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    FILE *stream = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) ? fdopen(fd, "rb") : NULL;
-    size_t room = 1 << 16, n = 0, part;
-    char *bytes = stream ? malloc(room) : NULL;
-    while (bytes && (part = fread(bytes + n, 1, room - n, stream)) > 0) {
-        n += part;
-        if (n < room)
-            continue;
-        char *larger = realloc(bytes, room *= 2);
-        if (!larger)
-            free(bytes);
-        bytes = larger;
-    }
-    if (stream)
-        fclose(stream);
-    else if (fd >= 0)
-        close(fd);
-    *ret_n = n;
-    return bytes;
-}
-
-// Embedded, else on this host by its path, else below the folder of the options by ever shorter
-// ends of the path.
-static source_text *text_of(annotation *a, uint32_t number) {
-    source_text *text = &a->sources[number];
-    const tl_profile_source *source = &a->profile->sources[number];
-    if (text->is_sought)
-        return text;
-    text->is_sought = true;
-    size_t n = source->n_bytes;
-    const char *bytes = source->text;
-    if (!bytes && !a->options->without_sources)
-        bytes = text->bytes = read_source(source->path, &n);
-    for (const char *end = source->path; !bytes && a->options->source_root && end; end = strchr(end + 1, '/')) {
-        char path[4096];
-        if (snprintf(path, sizeof path, "%s/%s", a->options->source_root, end) < (int)sizeof path)
-            bytes = text->bytes = read_source(path, &n);
-    }
-    if (bytes && !split(text, bytes, n))
-        text->n = 0;
-    return text;
-}
-
 static void put_source_line(annotation *a, uint32_t source, uint32_t line) {
-    const source_text *text = text_of(a, source);
-    if (line > 0 && line <= text->n)
-        fprintf(a->stream, "%.*s", (int)(text->lengths[line - 1] < 500 ? text->lengths[line - 1] : 500), text->lines[line - 1]);
+    enum { MAX_SHOWN = 500 };
+    uint32_t n;
+    const char *text = tl_source_line(&a->sources, source, line, &n);
+    if (text)
+        fprintf(a->stream, "%.*s", (int)(n < MAX_SHOWN ? n : MAX_SHOWN), text);
 }
 
 // ---- Numbers.
@@ -143,30 +71,10 @@ static void put_numbers(annotation *a, bool is_blank) {
     fprintf(a->stream, "%s |", is_hot && a->options->has_color ? TL_STYLE_PLAIN : "");
 }
 
-// The causes of most cycles: "load_miss 90%, issue 10%".
 static void put_causes(annotation *a) {
-    enum { MAX_CAUSES = 3 };
-    uint64_t cycles = 0;
-    for (uint32_t i = 0; i < a->profile->n_events; i++)
-        if (strncmp(a->profile->events[i].name, "hart.cyc_", 9) == 0)
-            cycles += a->sums[i];
-    uint64_t last = UINT64_MAX;
-    uint32_t last_event = 0;
-    for (uint32_t n = 0; n < MAX_CAUSES && cycles > 0; n++) {
-        uint32_t best = TL_PROFILE_NONE;
-        for (uint32_t i = 0; i < a->profile->n_events; i++) {
-            const bool is_next = a->sums[i] < last || (a->sums[i] == last && i > last_event && n > 0);
-            if (strncmp(a->profile->events[i].name, "hart.cyc_", 9) == 0 && is_next &&
-                (best == TL_PROFILE_NONE || a->sums[i] > a->sums[best]))
-                best = i;
-        }
-        if (best == TL_PROFILE_NONE || 100.0 * (double)a->sums[best] < 1.0 * (double)cycles)
-            break;
-        last = a->sums[best];
-        last_event = best;
-        fprintf(a->stream, "%s%s %.0f%%", n > 0 ? ", " : "  # ", a->profile->events[best].name + 9,
-                100.0 * (double)a->sums[best] / (double)cycles);
-    }
+    char text[TL_PROFILE_CELL_BYTES];
+    if (*tl_profile_causes(a->profile, a->sums, text))
+        fprintf(a->stream, "  # %s", text);
 }
 
 static void put_heading(annotation *a, const char *what, const char *where) {
@@ -195,9 +103,8 @@ static void put_insn(annotation *a, uint32_t i) {
     for (uint32_t k = 0; k < insn->n_bytes; k++)
         snprintf(bytes + 2 * k, 3, "%02x", insn->bytes[insn->n_bytes - 1 - k]);
     fprintf(a->stream, "  %8" PRIx64 ": ", insn->address);
-    const int used = fprintf(a->stream, "%s", *insn->disassembly ? insn->disassembly : bytes);
+    fputs(*insn->disassembly ? insn->disassembly : bytes, a->stream);
     put_causes(a);
-    (void)used;
     fputc('\n', a->stream);
 }
 
@@ -205,8 +112,7 @@ static void put_place(annotation *a, const tl_profile_insn *insn) {
     put_numbers(a, true);
     if (a->options->has_color)
         fputs(TL_STYLE_DIM, a->stream);
-    const char *path = a->profile->sources[insn->source].path, *slash = strrchr(path, '/');
-    fprintf(a->stream, "%s:%" PRIu32 "  ", slash ? slash + 1 : path, insn->line);
+    fprintf(a->stream, "%s:%" PRIu32 "  ", tl_source_name(a->profile, insn->source), insn->line);
     put_source_line(a, insn->source, insn->line);
     if (insn->inlined != TL_PROFILE_NONE)
         fprintf(a->stream, "  # inlined: %s", a->profile->inlined[insn->inlined].name);
@@ -305,7 +211,7 @@ static bool annotate_file(annotation *a, uint32_t source) {
         add_insn(a, lines[i].insn);
     a->hot = tl_profile_real(value_of(a, 0)) * a->options->hot_percent / 100;
     put_heading(a, p->sources[source].path, "");
-    const uint32_t n_text = text_of(a, source)->n;
+    const uint32_t n_text = tl_source_n_lines(&a->sources, source);
     uint32_t printed = 0; // lines up to this one
     for (uint32_t i = 0; i < n;) {
         const uint32_t line = lines[i].line;
@@ -336,12 +242,6 @@ static bool annotate_file(annotation *a, uint32_t source) {
 
 // ---- The place.
 
-// "ns::f(int)" is found by "ns::f", too.
-static bool is_named(const char *name, const char *wanted) {
-    const size_t n = strlen(wanted);
-    return strncmp(name, wanted, n) == 0 && (name[n] == '\0' || name[n] == '(' || name[n] == '@');
-}
-
 static bool ends_with(const char *path, const char *end) {
     const size_t n = strlen(path), n_end = strlen(end);
     return n >= n_end && strcmp(path + n - n_end, end) == 0 && (n == n_end || end[0] == '/' || path[n - n_end - 1] == '/');
@@ -352,8 +252,7 @@ static tl_status annotate_place(annotation *a, tl_error *err) {
     const char *place = a->options->place;
     uint32_t n_found = 0;
     for (uint32_t i = 0; i < p->n_functions; i++) {
-        const tl_profile_function *f = &p->functions[i];
-        if (!is_named(f->name, place) && strcmp(f->symbol, place) != 0)
+        if (!tl_profile_function_is(p, i, place))
             continue;
         if (n_found++ > 0)
             fputc('\n', a->stream);
@@ -376,8 +275,7 @@ static tl_status annotate_place(annotation *a, tl_error *err) {
     for (uint32_t i = 0; i < p->n_functions; i++)
         tl_nearest_offer(&nearest, p->functions[i].name);
     for (uint32_t i = 0; i < p->n_sources; i++) {
-        const char *slash = strrchr(p->sources[i].path, '/');
-        tl_nearest_offer(&nearest, slash ? slash + 1 : p->sources[i].path);
+        tl_nearest_offer(&nearest, tl_source_name(p, i));
     }
     return tl_fail(err, TL_ENOENT, "%.100s: no function and no source file of the profile has this name%s", place,
                    tl_nearest_text(&nearest, text, sizeof text));
@@ -398,10 +296,11 @@ tl_status tl_report_profile_annotate(const tl_profile *profile, const tl_profile
     tl_status status = tl_profile_columns_init(profile, options->events, &a.columns, err);
     if (status == TL_OK && a.columns.n > MAX_COLUMNS)
         status = tl_fail(err, TL_EINVAL, "%" PRIu32 " events: annotated source has at most %d columns", a.columns.n, MAX_COLUMNS);
-    a.sources = calloc((size_t)profile->n_sources + 1, sizeof *a.sources);
+    if (status == TL_OK)
+        status = tl_source_texts_init(profile, options->source_root, options->without_sources, &a.sources, err);
     a.sums = calloc((size_t)profile->n_events + 1, sizeof *a.sums);
     a.totals = calloc((size_t)profile->n_events + 1, sizeof *a.totals);
-    if (status == TL_OK && (!a.sources || !a.sums || !a.totals))
+    if (status == TL_OK && (!a.sums || !a.totals))
         status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
     if (status == TL_OK) {
         for (uint32_t i = 0; i < profile->n_events; i++)
@@ -410,12 +309,7 @@ tl_status tl_report_profile_annotate(const tl_profile *profile, const tl_profile
             a.widths[c] = (int)strlen(a.columns.items[c].name);
         status = annotate(&a, stream, err);
     }
-    for (uint32_t i = 0; a.sources && i < profile->n_sources; i++) {
-        free(a.sources[i].lines);
-        free(a.sources[i].lengths);
-        free(a.sources[i].bytes);
-    }
-    free(a.sources);
+    tl_source_texts_done(&a.sources);
     free(a.sums);
     free(a.totals);
     tl_profile_columns_done(&a.columns);

@@ -35,7 +35,7 @@ static tl_status read_side(const tl_profile *profile, const tl_profile_report_op
                            double *ret_total, const char *column_name, tl_error *err) {
     tl_profile_rows rows;
     const char *sort = options->sort ? options->sort : "dso,symbol";
-    tl_status status = tl_profile_rows_init(profile, sort, column_name, NULL, false, &rows, err);
+    tl_status status = tl_profile_rows_init(profile, sort, column_name, NULL, &(tl_profile_calls){.kind = TL_PROFILE_SELF}, &rows, err);
     if (status != TL_OK)
         return status;
     side *list = calloc((size_t)rows.n + 1, sizeof *list);

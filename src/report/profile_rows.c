@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "names/catalogue.h"
+#include "profile/contexts.h"
 
 static const struct {
     const char *name, *alias;
@@ -157,58 +159,120 @@ static void context_ids(const tl_profile_rows *rows, uint32_t context, uint64_t 
     }
 }
 
-// Counts of a context go to each row on its path, once.
-static bool sum_up_contexts(tl_profile_rows *rows, const uint32_t *slot_of_event) {
+// The context that names the row to which a context and its callees belong; TL_PROFILE_NONE: none.
+static uint32_t row_context(const tl_profile_rows *rows, const tl_profile_calls *calls, uint32_t context) {
+    const tl_profile_context *c = &rows->profile->contexts[context];
+    const uint32_t parent = c->parent;
+    switch (calls->kind) {
+    case TL_PROFILE_CALLERS: return calls->is_named[c->function] ? parent : TL_PROFILE_NONE;
+    case TL_PROFILE_CALLEES:
+        return parent != TL_PROFILE_NONE && calls->is_named[rows->profile->contexts[parent].function] ? context : TL_PROFILE_NONE;
+    case TL_PROFILE_CHILDREN:
+    case TL_PROFILE_SELF: break;
+    }
+    return context;
+}
+
+typedef struct context_sums { // of the contexts on the path of a walk
+    uint32_t *rows;           // by depth; TL_PROFILE_NONE: none
+    uint64_t *sums;           // [depth][n_used]: of the context and of its callees so far
+    uint32_t room;
+} context_sums;
+
+static bool deepen(context_sums *open, uint32_t depth, uint32_t n_used) {
+    if (depth < open->room)
+        return true;
+    const uint32_t room = open->room == 0 ? 64 : 2 * open->room;
+    uint32_t *rows = realloc(open->rows, room * sizeof *rows);
+    if (rows)
+        open->rows = rows;
+    uint64_t *sums = realloc(open->sums, ((size_t)room * n_used + 1) * sizeof *sums);
+    if (sums)
+        open->sums = sums;
+    open->room = room;
+    return rows && sums;
+}
+
+static bool enter_context(tl_profile_rows *rows, row_index *index, const tl_profile_calls *calls, const uint32_t *slot_of_event,
+                          uint32_t context, uint32_t depth, context_sums *open) {
+    const tl_profile *p = rows->profile;
+    const tl_profile_context *c = &p->contexts[context];
+    if (!deepen(open, depth, rows->n_used))
+        return false;
+    uint64_t *sums = &open->sums[(size_t)depth * rows->n_used];
+    memset(sums, 0, rows->n_used * sizeof *sums);
+    for (uint32_t k = c->first_count; k < c->first_count + c->n_counts; k++) {
+        const uint32_t slot = slot_of_event[p->context_counts[k].event];
+        if (slot != TL_PROFILE_NONE)
+            sums[slot] += p->context_counts[k].n;
+    }
+    open->rows[depth] = TL_PROFILE_NONE;
+    const uint32_t named_by = row_context(rows, calls, context);
+    if (named_by == TL_PROFILE_NONE)
+        return true;
+    uint64_t ids[TL_PROFILE_N_KEYS] = {0};
+    context_ids(rows, named_by, ids);
+    tl_profile_row *row = row_of(rows, index, ids, 0);
+    if (!row)
+        return false;
+    row->n_open++;
+    row->n_calls += c->n_calls;
+    open->rows[depth] = (uint32_t)(row - rows->rows);
+    for (uint32_t i = 0; i < rows->n_used; i++)
+        rows->selves[row->first_sum + i] += sums[i];
+    return true;
+}
+
+// Counts belong to the outermost of nested contexts of one row, so a recursive call adds nothing.
+static void leave_context(tl_profile_rows *rows, uint32_t depth, context_sums *open) {
+    const uint64_t *sums = &open->sums[(size_t)depth * rows->n_used];
+    tl_profile_row *row = open->rows[depth] == TL_PROFILE_NONE ? NULL : &rows->rows[open->rows[depth]];
+    if (row && --row->n_open == 0)
+        for (uint32_t i = 0; i < rows->n_used; i++)
+            rows->sums[row->first_sum + i] += sums[i];
+    for (uint32_t i = 0; depth > 0 && i < rows->n_used; i++)
+        open->sums[(size_t)(depth - 1) * rows->n_used + i] += sums[i];
+}
+
+static bool sum_up_contexts(tl_profile_rows *rows, const tl_profile_calls *calls, const uint32_t *slot_of_event) {
     const tl_profile *p = rows->profile;
     row_index index = {0};
+    context_sums open = {0};
+    tl_profile_walk walk = {0};
     rows->selves = calloc(1, sizeof *rows->selves);
-    bool is_good = rows->selves && widen(rows, &index);
+    bool is_good = rows->selves && widen(rows, &index) && tl_profile_walk_init(p, &walk, NULL) == TL_OK;
     for (uint32_t i = 0; i < p->n_events; i++)
         if (p->events[i].kind == TL_PROFILE_SIGNAL)
             rows->totals[i] = p->events[i].total;
-    for (uint32_t c = 0; c < p->n_contexts && is_good; c++) {
-        const tl_profile_context *context = &p->contexts[c];
-        const tl_profile_tally *counts = &p->context_counts[context->first_count];
-        for (uint32_t at = c; at != TL_PROFILE_NONE && is_good; at = p->contexts[at].parent) {
-            uint64_t ids[TL_PROFILE_N_KEYS] = {0};
-            context_ids(rows, at, ids);
-            tl_profile_row *row = row_of(rows, &index, ids, 0);
-            is_good = row != NULL;
-            if (!row || row->seen_by == c + 1)
-                continue;
-            row->seen_by = c + 1;
-            for (uint32_t k = 0; k < context->n_counts; k++) {
-                const uint32_t slot = slot_of_event[counts[k].event];
-                if (slot == TL_PROFILE_NONE)
-                    continue;
-                rows->sums[row->first_sum + slot] += counts[k].n;
-                if (at == c)
-                    rows->selves[row->first_sum + slot] += counts[k].n;
-            }
-        }
+    tl_profile_step step;
+    uint32_t context;
+    while (is_good && (step = tl_profile_walk_step(p, &walk, &context)) != TL_PROFILE_ENDS) {
+        if (step == TL_PROFILE_ENTERS)
+            is_good = enter_context(rows, &index, calls, slot_of_event, context, walk.n_path - 1, &open);
+        else
+            leave_context(rows, walk.n_path, &open);
     }
+    tl_profile_walk_done(&walk);
+    free(open.rows);
+    free(open.sums);
     free(index.slots);
     return is_good;
 }
 
 // Columns read events that were counted by context.
-static tl_status check_contexts(const tl_profile_rows *rows, tl_error *err) {
+static tl_status check_contexts(const tl_profile_rows *rows, const char *option, tl_error *err) {
     const tl_profile *p = rows->profile;
     if (p->n_contexts == 0)
-        return tl_fail(err, TL_EINVAL, "--children: the profile has no call graph; record it with tally record -g");
+        return tl_fail(err, TL_EINVAL, "%s: the profile has no call graph; record it with tally record -g", option);
     for (uint32_t i = 0; i < rows->n_keys; i++)
         if (rows->keys[i] == TL_PROFILE_KEY_LINE || rows->keys[i] == TL_PROFILE_KEY_INSN)
-            return tl_fail(err, TL_EINVAL,
-                           "--sort %s: calls are of functions; with --children the keys are dso, symbol, thread and process",
-                           keys[rows->keys[i]].name);
+            return tl_fail(err, TL_EINVAL, "--sort %s: calls are of functions; with %s the keys are dso, symbol, thread and process",
+                           keys[rows->keys[i]].name, option);
     for (uint32_t i = 0; i < rows->n_used; i++) {
         const uint32_t event = rows->used[i];
-        uint64_t sum = 0;
-        for (uint32_t k = 0; k < p->n_context_counts; k++)
-            if (p->context_counts[k].event == event)
-                sum += p->context_counts[k].n;
+        const uint64_t sum = tl_profile_context_total(p, event);
         if (p->events[event].kind == TL_PROFILE_SIGNAL && sum != p->events[event].total)
-            return tl_fail(err, TL_EINVAL, "--children: %s was not counted by call; name it with -e of tally record -g",
+            return tl_fail(err, TL_EINVAL, "%s: %s was not counted by call; name it with -e of tally record -g", option,
                            p->events[event].name);
     }
     return TL_OK;
@@ -238,6 +302,42 @@ const char *tl_profile_number(tl_value value, char ret_text[TL_NUMBER_BYTES]) {
     if (value.kind == TL_VALUE_MISSING)
         return "-";
     return value.kind == TL_VALUE_INTEGER ? tl_format_grouped(value.integer, ret_text) : tl_format_metric(value.real, ret_text);
+}
+
+// "ns::f(int)" is found by "ns::f", too.
+bool tl_profile_function_is(const tl_profile *profile, uint32_t function, const char *wanted) {
+    const char *name = profile->functions[function].name;
+    const size_t n = strlen(wanted);
+    return strcmp(profile->functions[function].symbol, wanted) == 0 ||
+           (strncmp(name, wanted, n) == 0 && (name[n] == '\0' || name[n] == '(' || name[n] == '@'));
+}
+
+const char *tl_profile_causes(const tl_profile *profile, const uint64_t *sums, char ret_text[TL_PROFILE_CELL_BYTES]) {
+    enum { MAX_CAUSES = 3 };
+    static const char prefix[] = "hart.cyc_";
+    const size_t n_prefix = sizeof prefix - 1;
+    uint64_t cycles = 0, last = UINT64_MAX;
+    uint32_t last_event = 0;
+    size_t n = 0;
+    for (uint32_t i = 0; i < profile->n_events; i++)
+        if (strncmp(profile->events[i].name, prefix, n_prefix) == 0)
+            cycles += sums[i];
+    *ret_text = '\0';
+    for (uint32_t k = 0; k < MAX_CAUSES && cycles > 0; k++) {
+        uint32_t best = TL_PROFILE_NONE;
+        for (uint32_t i = 0; i < profile->n_events; i++) {
+            const bool is_next = sums[i] < last || (sums[i] == last && i > last_event && k > 0);
+            if (strncmp(profile->events[i].name, prefix, n_prefix) == 0 && is_next && (best == TL_PROFILE_NONE || sums[i] > sums[best]))
+                best = i;
+        }
+        if (best == TL_PROFILE_NONE || 100.0 * (double)sums[best] < 1.0 * (double)cycles)
+            break;
+        last = sums[best];
+        last_event = best;
+        n += (size_t)snprintf(ret_text + n, TL_PROFILE_CELL_BYTES - n, "%s%.100s %.0f%%", k > 0 ? ", " : "",
+                              profile->events[best].name + n_prefix, 100.0 * (double)sums[best] / (double)cycles);
+    }
+    return ret_text;
 }
 
 static int by_rank(const void *a, const void *b) {
@@ -281,8 +381,43 @@ static bool find_used(tl_profile_rows *rows, uint32_t *slot_of_event, bool *mark
 
 static tl_status no_table_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for the table"); }
 
-tl_status tl_profile_rows_init(const tl_profile *profile, const char *sort, const char *events, const char *order, bool with_children,
-                               tl_profile_rows *ret_rows, tl_error *err) {
+static const char *const call_options[] = {
+    [TL_PROFILE_CHILDREN] = "--children", [TL_PROFILE_CALLERS] = "--callers", [TL_PROFILE_CALLEES] = "--callees"};
+
+// Marks the functions of the name. TL_ENOENT offers the nearest names.
+static tl_status find_functions(const tl_profile *p, tl_profile_calls *calls, tl_error *err) {
+    tl_nearest nearest;
+    char text[256];
+    bool is_found = false;
+    calls->is_named = calloc((size_t)p->n_functions + 1, sizeof *calls->is_named);
+    if (!calls->is_named)
+        return no_table_memory(err);
+    tl_nearest_init(&nearest, calls->function);
+    for (uint32_t i = 0; i < p->n_functions; i++) {
+        calls->is_named[i] = tl_profile_function_is(p, i, calls->function);
+        is_found |= calls->is_named[i];
+        tl_nearest_offer(&nearest, p->functions[i].name);
+    }
+    if (is_found)
+        return TL_OK;
+    return tl_fail(err, TL_ENOENT, "%s %.100s: no function of the profile has this name%s", call_options[calls->kind], calls->function,
+                   tl_nearest_text(&nearest, text, sizeof text));
+}
+
+static tl_status sum_up_calls(tl_profile_rows *rows, const tl_profile_calls *wanted, const uint32_t *slot_of_event, tl_error *err) {
+    tl_profile_calls calls = *wanted;
+    rows->has_calls = calls.kind == TL_PROFILE_CALLERS || calls.kind == TL_PROFILE_CALLEES;
+    tl_status status = check_contexts(rows, call_options[calls.kind], err);
+    if (status == TL_OK && calls.kind != TL_PROFILE_CHILDREN)
+        status = find_functions(rows->profile, &calls, err);
+    if (status == TL_OK && !sum_up_contexts(rows, &calls, slot_of_event))
+        status = no_table_memory(err);
+    free(calls.is_named);
+    return status;
+}
+
+tl_status tl_profile_rows_init(const tl_profile *profile, const char *sort, const char *events, const char *order,
+                               const tl_profile_calls *calls, tl_profile_rows *ret_rows, tl_error *err) {
     tl_profile_rows *rows = ret_rows;
     const size_t n_events = (size_t)profile->n_events + 1;
     *rows = (tl_profile_rows){.profile = profile};
@@ -297,9 +432,9 @@ tl_status tl_profile_rows_init(const tl_profile *profile, const char *sort, cons
     rows->totals = calloc(n_events, sizeof *rows->totals);
     if (!slot_of_event || !marked || !rows->values || !rows->totals || !find_used(rows, slot_of_event, marked))
         status = no_table_memory(err);
-    if (status == TL_OK && with_children)
-        status = check_contexts(rows, err);
-    if (status == TL_OK && !(with_children ? sum_up_contexts(rows, slot_of_event) : sum_up(rows, slot_of_event)))
+    if (status == TL_OK && calls->kind != TL_PROFILE_SELF)
+        status = sum_up_calls(rows, calls, slot_of_event, err);
+    else if (status == TL_OK && !sum_up(rows, slot_of_event))
         status = no_table_memory(err);
     free(slot_of_event);
     free(marked);

@@ -531,6 +531,35 @@ static void administer(world *w, uint32_t k) {
         check_slots(w, k);
 }
 
+// Cache maintenance of a line that is used now, of any, or of a way that may not exist.
+static void maintain(world *w, uint32_t k) {
+    tl_hart *h = w->rig.harts[k];
+    rng *r = &w->r;
+    const tl_maintenance what = (tl_maintenance)below(r, 3);
+    const uint32_t kind = below(r, 8), level = 1 + below(r, 2 + one_in(r, 20)), set = below(r, 4096), way = below(r, 9);
+    uint64_t paddr = tl_rig_paddr(below(r, RAM_BYTES));
+    if (!one_in(r, 4))
+        paddr = tl_rig_paddr(DATA_OFFSET + (w->hot[k][below(r, 8)] - SMALL) % (N_PAGES * 4096));
+    if (one_in(r, 50))
+        paddr = next(r) >> 8;
+    const uint64_t line = ref_line_of(w->ref, paddr);
+    snprintf(w->what, sizeof w->what, "hart %u, maintenance %u of kind %u, 0x%" PRIx64 ", level %u, set %u, way %u", k, (uint32_t)what, kind,
+             paddr, level, set, way);
+    if (kind < 4) {
+        h->port->maintain_line(h, paddr, what);
+        if (ref_is_ram(w->ref, line))
+            ref_maintain_line(w->ref, line, what, h->now);
+    } else if (kind < 7) {
+        h->port->maintain_way(h, level, set, way, what);
+        ref_maintain_way(w->ref, k, level, set, way, what);
+    } else {
+        h->port->drop_code_line(h, paddr);
+        for (uint32_t j = 0; j < w->rig.config.n_harts; j++)
+            ref_drop_fetch_lines(w->ref, j, line, ref_line_bytes(w->ref));
+    }
+    check_slots(w, k);
+}
+
 // Changes that system software makes now and then. Page tables change with and without a flush,
 // because stale entries must be equally stale.
 static void disturb(world *w, uint32_t k) {
@@ -634,6 +663,8 @@ static void run(const char *name, const tl_config *config, uint64_t seed, bool i
         w->is_crossing_page = false;
         if (one_in(&w->r, 60))
             disturb(w, k);
+        else if (one_in(&w->r, 60))
+            maintain(w, k);
         else if (is_system && one_in(&w->r, 30))
             administer(w, k);
         else

@@ -27,7 +27,9 @@ typedef enum tl_a64_cause {
     TL_A64_CAUSE_SMC,
     TL_A64_CAUSE_TRAPPED, // an instruction that a control register traps, or an illegal state
     TL_A64_CAUSE_SP_MISALIGNED,
-    TL_A64_CAUSE_CACHE_PAGE, // cache maintenance by address, without a page or the right to it
+    // Cache maintenance by address, without a page or the right to it: to read it, or to write it.
+    TL_A64_CAUSE_CACHE_PAGE,
+    TL_A64_CAUSE_CACHE_STORE_PAGE,
     // Debug events. trap_value: the address of a watchpoint.
     TL_A64_CAUSE_BREAKPOINT,
     TL_A64_CAUSE_WATCH_LOAD,

@@ -7,7 +7,9 @@
 
 #include "isa/a64/hart.h"
 
+// A Cold reset and a Warm reset of the core. The debug power domain is initialized by the first one.
 void tl_a64_power_on(tl_hart *h);
+void tl_a64_warm_reset(tl_hart *h);
 void tl_a64_take_exception(tl_hart *h);
 bool tl_a64_next_interrupt(const tl_hart *h, tl_irq *ret_irq);
 void tl_a64_take_interrupt(tl_hart *h, tl_irq irq);

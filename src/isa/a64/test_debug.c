@@ -112,7 +112,8 @@ static void put_into(tl_hart *h, uint32_t state) {
     a->sys.reg[TL_A64_R_MDCR_EL3] = state & EDAD ? TL_A64_MDCR_EDAD : 0;
     tl_a64_set_os_lock(h, state & OSLK);
     a->sys.reg[TL_A64_R_OSDLR_EL1] = !!(state & DLK);
-    tl_a64_set_power(h, !(state & OFF));
+    if (state & OFF)
+        tl_a64_power_off(h, false);
     a->debug.component.is_locked = state & SLK;
 }
 
