@@ -23,7 +23,8 @@ RISCV = [["isa_hello"], ["random_int"], ["kernel_nbody"], ["process_wait"], ["sh
 IN_ORDER_ONLY = [["isa_amo"]]
 ARM = [["arm64/kernel_nbody"], ["arm64/process_wait"], ["arm64/kernel_strings"], ["arm64/sharing", "ping_pong", "2", "20"]]
 ROCKET, OOO = ["-m", "rocket", "--harts", "2"], ["-m", "ooo", "--harts", "2"]
-BOTH = [(ROCKET, RISCV + IN_ORDER_ONLY), (OOO, RISCV)]
+PREFETCH = [word for cache in ("l1i", "l1d", "l2") for word in ("--set", cache + ".prefetch=next_line")]
+BOTH = [(ROCKET, RISCV + IN_ORDER_ONLY), (ROCKET + PREFETCH, RISCV), (OOO, RISCV)]
 WHOLE = ["--set", "smpm.mb_inputs=16", "--set", "smpm.ulc_ctrs=64", "--set", "smpm.ulc_lanes=2"]
 DESIGNS = {
     "rvhpm": (["-P", "rvhpm:linux"], BOTH),
@@ -54,7 +55,7 @@ def rows_of(arguments, design, machine, program, names, folder):
     words = [arguments.tally, "stat", "-j", "-o", out, *DESIGNS[design][0], *machine, "-e", ",".join(names), "--", path, *program[1:]]
     result = run(words, timeout=300)
     if not os.path.exists(out):
-        if "does not fit" in result.stderr or "fit" in result.stderr or "counters" in result.stderr:
+        if "need detectors and counters" in result.stderr or "name fewer" in result.stderr or " both " in result.stderr:
             return None
         raise Stop(f"{' '.join(words)}: {result.stderr.strip()}")
     rows = {}
@@ -90,7 +91,7 @@ def measure(arguments, design, names, folder):
                 for name in batch:
                     count, truth = rows[name]
                     if truth is not None:
-                        found[name].append((count, truth, f"{machine[1]}, {' '.join(program)}"))
+                        found[name].append((count, truth, f"{' '.join(machine[1:])}, {' '.join(program)}"))
     return found
 
 
@@ -180,7 +181,8 @@ def main():
         wrong += check_page(arguments, lines)
     else:
         print("\n".join(lines))
-    print("\n".join(wrong), file=sys.stderr)
+    for line in wrong:
+        print(line, file=sys.stderr)
     return 1 if wrong else 0
 
 
