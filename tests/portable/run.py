@@ -55,7 +55,7 @@ def rows_of(arguments, design, machine, program, names, folder):
     words = [arguments.tally, "stat", "-j", "-o", out, *DESIGNS[design][0], *machine, "-e", ",".join(names), "--", path, *program[1:]]
     result = run(words, timeout=300)
     if not os.path.exists(out):
-        if "need detectors and counters" in result.stderr or "name fewer" in result.stderr or " both " in result.stderr:
+        if "these fit together" in result.stderr or "name fewer" in result.stderr:
             return None
         raise Stop(f"{' '.join(words)}: {result.stderr.strip()}")
     rows = {}

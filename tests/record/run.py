@@ -664,7 +664,7 @@ def an_arm_pmu_samples_too():
 def only_a_pmu_that_interrupts_samples():
     program = assembled()
     for pmu, machine, reason in (("rvhpm:u74", "rocket", "no interrupt at overflow"), ("dhpc", "rocket", "no counter of pmu dhpc interrupts"),
-                                 ("ccache", "rocket", "nothing reads pmu ccache"), ("armv8", "rocket", "written for AArch64"),
+                                 ("ccache", "rocket", "no counter of pmu ccache interrupts"), ("armv8", "rocket", "written for AArch64"),
                                  ("nonsense", "rocket", "nonsense")):
         fails(["record", "-m", machine, "-P", pmu, "-c", "1000", "-o", file("x"), "--", program], 2, reason)
     fails(["record", "-P", "rvhpm:linux", "-o", file("x"), "--", program], 2, "-c PERIOD is needed")
