@@ -25,7 +25,7 @@ typedef struct tl_listed_hooks {
     bool (*is_of_hart)(const tl_event *event); // each hart has one; else the machine has one
     // Called once. TL_EINVAL: the machine lacks a counter.
     TL_MUST_CHECK tl_status (*start)(tl_machine *machine, const tl_listed *listed, tl_error *err);
-    // What the counter of this event holds now.
+    // Returns what the counter of this event holds now.
     uint64_t (*value)(tl_machine *machine, const tl_listed *listed, uint32_t event, uint32_t hart);
 } tl_listed_hooks;
 

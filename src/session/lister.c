@@ -113,7 +113,8 @@ static void add_signals(builder *b, const tl_catalogue *catalogue) {
 static void add_events(builder *b, const tl_catalogue *catalogue) {
     for (uint32_t i = 0; i < tl_catalogue_n_aliases(catalogue); i++) {
         const tl_alias *alias = tl_catalogue_alias_at(catalogue, i);
-        add(b, (tl_listing_row){.name = alias->name, .group = "alias", .unit = alias->unit, .definition = alias->formula, .meaning = alias->meaning});
+        add(b, (tl_listing_row){
+                   .name = alias->name, .group = "alias", .unit = alias->unit, .definition = alias->formula, .meaning = alias->meaning});
     }
 }
 
@@ -125,7 +126,11 @@ static void add_metrics(builder *b, const tl_catalogue *catalogue) {
         b->glob = is_whole ? NULL : glob;
         for (uint32_t k = 0; k < group->n_metrics; k++) {
             const tl_metric_row *metric = &group->metrics[k];
-            add(b, (tl_listing_row){.name = metric->name, .group = group->name, .unit = metric->unit, .definition = metric->formula, .meaning = metric->meaning});
+            add(b, (tl_listing_row){.name = metric->name,
+                                    .group = group->name,
+                                    .unit = metric->unit,
+                                    .definition = metric->formula,
+                                    .meaning = metric->meaning});
         }
         b->glob = glob;
         tl_nearest_offer(&b->nearest, group->name);
@@ -138,7 +143,8 @@ static void add_groups(builder *b, const tl_catalogue *catalogue) {
         tl_strbuf names = {0};
         for (uint32_t k = 0; k < group->n_metrics; k++)
             tl_strbuf_addf(&names, "%s%s", k ? " " : "", group->metrics[k].name);
-        add(b, (tl_listing_row){.name = group->name, .group = "group", .unit = "", .definition = tl_strbuf_text(&names), .meaning = group->title});
+        add(b, (tl_listing_row){
+                   .name = group->name, .group = "group", .unit = "", .definition = tl_strbuf_text(&names), .meaning = group->title});
         b->has_failed = b->has_failed || names.has_failed;
         tl_strbuf_done(&names);
     }
@@ -155,7 +161,8 @@ static void add_keys(builder *b, const tl_config *config) {
         if (dot)
             snprintf(group, sizeof group, "%.*s", (int)(dot - key->path), key->path);
         tl_key_format(key, config, &value);
-        add(b, (tl_listing_row){.name = key->path, .group = group, .unit = key->unit, .definition = tl_strbuf_text(&value), .meaning = key->meaning});
+        add(b, (tl_listing_row){
+                   .name = key->path, .group = group, .unit = key->unit, .definition = tl_strbuf_text(&value), .meaning = key->meaning});
         b->has_failed = b->has_failed || value.has_failed;
         tl_strbuf_done(&value);
     }
@@ -166,7 +173,8 @@ static void add_pmus(builder *b) {
         for (const tl_pmu_preset *const *preset = (*type)->presets; *preset; preset++) {
             char name[64];
             snprintf(name, sizeof name, "%s:%s", (*type)->name, (*preset)->name);
-            tl_listing_row row = {.name = name, .group = (*type)->name, .unit = "", .definition = (*type)->title, .meaning = (*preset)->title};
+            tl_listing_row row = {
+                .name = name, .group = (*type)->name, .unit = "", .definition = (*type)->title, .meaning = (*preset)->title};
             for (uint32_t i = 0; i < (*preset)->n_events; i++)
                 row.n_events[(*preset)->events[i].fidelity]++;
             add(b, row);
@@ -182,7 +190,8 @@ static void add_pmu_events(builder *b, const tl_pmu_type *type, const tl_pmu_pre
         tl_strbuf meaning = {0};
         tl_strbuf_addf(&meaning, "Selector 0x%llx, %s.%s%s", (unsigned long long)event->selector, tl_fidelity_name(event->fidelity),
                        event->note ? " " : "", event->note ? event->note : "");
-        add(b, (tl_listing_row){.name = event->name, .group = group, .unit = "", .definition = event->sources, .meaning = tl_strbuf_text(&meaning)});
+        add(b, (tl_listing_row){
+                   .name = event->name, .group = group, .unit = "", .definition = event->sources, .meaning = tl_strbuf_text(&meaning)});
         b->has_failed = b->has_failed || meaning.has_failed;
         tl_strbuf_done(&meaning);
     }
@@ -193,7 +202,7 @@ static void add_class(tl_listing_row *row, const tl_portable_type *type, uint32_
     row->designs[row->n_designs++].class = tl_portable_class_name(type->maps[event].class);
 }
 
-// "Clock cycles. Exact: rvhpm, dhpc. Impossible: ccache."
+// The meaning, then the designs of each class.
 static void add_portable(builder *b, uint32_t event) {
     const tl_portable_event *row_event = &tl_portable_events[event];
     const char *truth = *row_event->truth ? row_event->truth : row_event->core_truth;
@@ -202,7 +211,7 @@ static void add_portable(builder *b, uint32_t event) {
     tl_strbuf_addf(&meaning, "%s", row_event->meaning);
     for (const tl_portable_type *const *type = tl_portable_types; *type && row.n_designs < TL_LISTING_MAX_DESIGNS; type++)
         add_class(&row, *type, event);
-    for (uint32_t class = 0; class <= TL_PORTABLE_ESTIMATE; class++) {
+    for (uint32_t class = 0; class <= TL_PORTABLE_ESTIMATE; class ++) {
         const char *name = tl_portable_class_name((tl_portable_class)((class + 1) % (TL_PORTABLE_ESTIMATE + 1)));
         bool is_first = true;
         for (uint32_t k = 0; k < row.n_designs; k++) {
@@ -227,8 +236,10 @@ static void add_portable_of(builder *b, const tl_portable_type *type, uint32_t e
     const tl_portable_map *map = &type->maps[event];
     const char *name = tl_portable_class_name(map->class);
     tl_strbuf meaning = {0};
-    tl_listing_row row = {
-        .name = tl_portable_events[event].name, .group = type->pmu->name, .unit = tl_portable_events[event].unit, .definition = map->counters};
+    tl_listing_row row = {.name = tl_portable_events[event].name,
+                          .group = type->pmu->name,
+                          .unit = tl_portable_events[event].unit,
+                          .definition = map->counters};
     add_class(&row, type, event);
     tl_strbuf_addf(&meaning, "%c%s%s%s.%s%s", *name - 'a' + 'A', name + 1, map->counters ? ": " : "", map->counters ? map->counters : "",
                    map->note ? " " : "", map->note ? map->note : "");

@@ -338,8 +338,8 @@ static const char *group_of(const tl_catalogue *catalogue, const tl_quantity *qu
 
 static tl_status resolve_source(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     tl_outline *outline = plan->outline;
-    tl_status status = tl_portable_resolve(plan->source_type, options, &plan->config, outline->catalogue, &outline->arena, &plan->source_type,
-                                           &plan->source, err);
+    tl_status status = tl_portable_resolve(plan->source_type, options, &plan->config, outline->catalogue, &outline->arena,
+                                           &plan->source_type, &plan->source, err);
     if (status != TL_OK)
         return status;
     if (options->sample_period != 0) // the profile has its samples, and counts are the truth

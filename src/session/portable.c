@@ -148,12 +148,8 @@ static bool is_only_term(const own *o, const tl_row *row) {
 }
 
 static tl_row row_of(const item *it) {
-    return (tl_row){.name = it->event->name,
-                    .scope = "machine",
-                    .unit = it->event->unit,
-                    .meaning = it->event->meaning,
-                    .group = "",
-                    .is_pmu = true};
+    return (tl_row){
+        .name = it->event->name, .scope = "machine", .unit = it->event->unit, .meaning = it->event->meaning, .group = "", .is_pmu = true};
 }
 
 static tl_status list_unread(own *o, tl_arena *arena, tl_error *err) {
@@ -282,9 +278,8 @@ static void sum_rows(const own *o, const item *it, const tl_row *rows, uint32_t 
             truth += sign * rows[i].pmu.truth.integer;
         }
     ret_row->value = (tl_value){.kind = TL_VALUE_INTEGER, .integer = value, .real = (double)value};
-    ret_row->pmu.truth = it->map->class == TL_PORTABLE_EXACT
-                             ? (tl_value){.kind = TL_VALUE_INTEGER, .integer = truth, .real = (double)truth}
-                             : (tl_value){.reason = "no total was taken in the cycles of the readings"};
+    ret_row->pmu.truth = it->map->class == TL_PORTABLE_EXACT ? (tl_value){.kind = TL_VALUE_INTEGER, .integer = truth, .real = (double)truth}
+                                                             : (tl_value){.reason = "no total was taken in the cycles of the readings"};
 }
 
 static tl_status rows(const tl_source *source, const tl_reading *reading, tl_result *result, tl_error *err) {

@@ -31,8 +31,9 @@ typedef struct tl_portable_type {
     const tl_portable_map *maps; // by tl_portable
 } tl_portable_type;
 
-extern const tl_portable_type *const tl_portable_types[];           // NULL-terminated: src/readers
-const tl_portable_type *tl_portable_type_find(const tl_pmu_type *pmu); // NULL: the design has no maps
+// The list is NULL-terminated and stands in src/readers. No map: NULL.
+extern const tl_portable_type *const tl_portable_types[];
+const tl_portable_type *tl_portable_type_find(const tl_pmu_type *pmu);
 const char *tl_portable_class_name(tl_portable_class class);
 
 // tl_source_type.resolve for lists that may have portable names. ret_type: hooks of *ret_source.

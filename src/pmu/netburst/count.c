@@ -243,8 +243,8 @@ typedef struct increment { // of a counter, in equal clocks
 
 static increment increment_of(const tl_netburst *n, const tl_used_counter *c, const tl_netburst_clock *clock, uint32_t n_threads) {
     const uint32_t x = n->used_escrs[c->used].output;
-    const bool counts = c->is_ranged ? tl_nbx_is_in_range(c, tl_nbx_of_flags(clock->active) | clock->others)
-                                     : is_mode(n, c->thread_mode, n_threads);
+    const bool counts =
+        c->is_ranged ? tl_nbx_is_in_range(c, tl_nbx_of_flags(clock->active) | clock->others) : is_mode(n, c->thread_mode, n_threads);
     if (!c->compares)
         return (increment){counts ? x : 0, counts ? x : 0, false};
     const bool y = c->complements ? x <= c->threshold : x > c->threshold;

@@ -77,8 +77,8 @@ enum {
     TL_MSR_NBX_XCCCR = 0x4e420200, // + counter
     TL_MSR_NBX_IDLE = 0x4e420220,  // + counter
     TL_NBX_THREAD_LSB = 8,
-    TL_NBX_OS_LSB = 32,     // of an XESCR: threads in privilege OS; USR from bit 0 up
-    TL_NBX_MOST_LSB = 8,    // of an XCCCR
+    TL_NBX_OS_LSB = 32,  // of an XESCR: threads in privilege OS; USR from bit 0 up
+    TL_NBX_MOST_LSB = 8, // of an XCCCR
     TL_NBX_ACTIVE_LSB = 32,
 };
 enum {

@@ -39,8 +39,8 @@ typedef struct tl_used_counter { // a counter that runs
     uint8_t counter, used;       // used: index in used_escrs
     uint8_t threshold, thread_mode;
     bool compares, complements, is_edge, forces_overflow;
-    bool is_ranged;      // NBX: what follows is asked instead of thread_mode
-    uint8_t least, most; // threads that are active
+    bool is_ranged;        // NBX: what follows is asked instead of thread_mode
+    uint8_t least, most;   // threads that are active
     uint32_t active, idle; // threads that must be
 } tl_used_counter;
 
@@ -91,8 +91,8 @@ bool tl_netburst_is_mode(const tl_netburst *n, uint32_t thread_mode, uint8_t act
 // An ESCR detects and tags: some counter that it or its partner can feed runs.
 bool tl_netburst_has_power(const tl_netburst *n, tl_escr escr);
 // nbx.c
-uint64_t tl_nbx_threads_of(const tl_netburst *n, tl_escr escr); // what its XESCR shows
-void tl_nbx_configure(const tl_netburst *n, tl_used_counter *c);  // its range
+uint64_t tl_nbx_threads_of(const tl_netburst *n, tl_escr escr);  // what its XESCR shows
+void tl_nbx_configure(const tl_netburst *n, tl_used_counter *c); // its range
 bool tl_nbx_is_in_range(const tl_used_counter *c, uint64_t active);
 // Bits 3:0 of an ESCR as bits of an XESCR, and back.
 uint64_t tl_nbx_of_flags(uint64_t escr);
@@ -103,7 +103,7 @@ uint64_t tl_nbx_of_mode(uint64_t xcccr, uint32_t mode); // with the bounds of a 
 // pebs.c
 bool tl_netburst_samples(const tl_netburst *n, uint32_t counter, const tl_used_escr *escr);
 void tl_netburst_look_at_area(tl_netburst *n, uint32_t thread); // software may have emptied it
-bool tl_netburst_has_escr(const tl_netburst *n, tl_escr escr); // count.c
+bool tl_netburst_has_escr(const tl_netburst *n, tl_escr escr);  // count.c
 // match.c
 bool tl_netburst_matches(const tl_netburst *n, const tl_used_escr *escr, const tl_netburst_occurrence *what, uint8_t active);
 // msr.c

@@ -114,7 +114,8 @@ static void test_mode_of_a_cccr_is_a_view(void **state) {
 
 // ---- Counts.
 
-typedef struct clocks { // of up to MAX_THREADS threads: class of each, 0: idle; uops that it retires
+// A clock of up to MAX_THREADS threads: class of each, 0: idle; uops that it retires.
+typedef struct clocks {
     uint32_t n_threads;
     uint8_t class[MAX_THREADS]; // 1: USR, 2: OS
     uint8_t n_uops[MAX_THREADS];

@@ -34,8 +34,7 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
                          tl_source **ret_source, tl_error *err) {
     tl_listed *listed;
     (void)catalogue;
-    tl_status status =
-        tl_listed_resolve(&tl_pmu_smpm, tl_pmu_chosen(&tl_pmu_smpm, config), default_events, options, arena, &listed, err);
+    tl_status status = tl_listed_resolve(&tl_pmu_smpm, tl_pmu_chosen(&tl_pmu_smpm, config), default_events, options, arena, &listed, err);
     if (status == TL_OK)
         *ret_source = &listed->base;
     return status;
