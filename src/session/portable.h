@@ -31,7 +31,7 @@ typedef struct tl_portable_type {
     const tl_portable_map *maps; // by tl_portable
 } tl_portable_type;
 
-// The list is NULL-terminated and stands in src/readers. No map: NULL.
+// The list is NULL-terminated and stands in src/readers. A design without maps gives NULL.
 extern const tl_portable_type *const tl_portable_types[];
 const tl_portable_type *tl_portable_type_find(const tl_pmu_type *pmu);
 const char *tl_portable_class_name(tl_portable_class class);

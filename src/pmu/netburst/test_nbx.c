@@ -234,6 +234,53 @@ static void test_masks_and_ranges_count_what_the_rule_says(void **state) {
     }
 }
 
+// One clock for each thread of four that runs alone, in USR and in OS.
+static void tell_each_alone(rig *r) {
+    for (uint8_t class = 1; class <= 2; class ++)
+        for (uint32_t t = 0; t < 4; t++) {
+            clocks c = {.n_threads = 4, .walks = true};
+            c.class[t] = class;
+            c.n_uops[t] = 1;
+            tell(r, &c);
+        }
+}
+
+static void test_a_mask_of_idle_threads_bounds_alone(void **state) {
+    rig r = new_rig(4, true);
+    (void)state;
+    wrmsr(&r, MSR_CRU_ESCR0, ESCR_UOPS);
+    wrmsr(&r, TL_MSR_NBX_XESCR + TL_CRU_ESCR0, UINT64_MAX);
+    wrmsr(&r, TL_MSR_CCCR + COUNTER, CCCR_UOPS | 3 << TL_CCCR_THREAD_LSB);
+    wrmsr(&r, TL_MSR_NBX_IDLE + COUNTER, 1 << 3 | 1 << 0);
+    tell_each_alone(&r);
+    assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + COUNTER), 4); // threads 1 and 2
+    tl_arena_done(&r.arena);
+}
+
+static void test_an_event_of_no_thread_counts_while_any_thread_runs_in_the_class(void **state) {
+    (void)state;
+    for (uint32_t class = 0; class < 2; class ++) {
+        rig r = new_rig(4, true);
+        wrmsr(&r, MSR_PMH_ESCR0, ESCR_WALKS);
+        wrmsr(&r, TL_MSR_NBX_XESCR + TL_PMH_ESCR0, UINT64_C(1) << (class ? 2 + TL_NBX_OS_LSB : 2));
+        wrmsr(&r, TL_MSR_CCCR + WALK_COUNTER, CCCR_WALKS | 3 << TL_CCCR_THREAD_LSB);
+        tell_each_alone(&r);
+        assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + WALK_COUNTER), 4);
+        tl_arena_done(&r.arena);
+    }
+}
+
+static void test_modes_count_threads_beyond_two(void **state) {
+    rig r = new_rig(4, true);
+    (void)state;
+    wrmsr(&r, MSR_CRU_ESCR0, ESCR_UOPS);
+    wrmsr(&r, TL_MSR_NBX_XESCR + TL_CRU_ESCR0, UINT64_MAX);
+    wrmsr(&r, TL_MSR_CCCR + COUNTER, CCCR_UOPS | 1 << TL_CCCR_THREAD_LSB); // single
+    tell_each_alone(&r);
+    assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + COUNTER), 8);
+    tl_arena_done(&r.arena);
+}
+
 static void test_masks_of_single_threads_sum_up_to_all(void **state) {
     enum { N = 8 };
     uint64_t sum = 0, count[N + 1];
@@ -280,6 +327,9 @@ int main(void) {
         cmocka_unit_test(test_mode_of_a_cccr_is_a_view),
         cmocka_unit_test(test_legacy_settings_count_the_same_through_both_views),
         cmocka_unit_test(test_masks_and_ranges_count_what_the_rule_says),
+        cmocka_unit_test(test_a_mask_of_idle_threads_bounds_alone),
+        cmocka_unit_test(test_an_event_of_no_thread_counts_while_any_thread_runs_in_the_class),
+        cmocka_unit_test(test_modes_count_threads_beyond_two),
         cmocka_unit_test(test_masks_of_single_threads_sum_up_to_all),
         cmocka_unit_test(test_more_threads_need_the_key),
     };
