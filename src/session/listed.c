@@ -42,7 +42,7 @@ static tl_status add(tl_listed *l, const tl_pmu_type *pmu, const tl_pmu_preset *
         if (event->fidelity == TL_NOT_MODELED)
             continue;
         if (l->n_events == TL_LISTED_MAX)
-            return tl_fail(err, TL_EINVAL, "-e: pmu %s counts at most %d events at once; name fewer", pmu->name, TL_LISTED_MAX);
+            return tl_fail(err, TL_EINVAL, "-e: more than %d events of pmu %s; name fewer", TL_LISTED_MAX, pmu->name);
         l->events[l->n_events] = event;
         l->counted[l->n_events] = (tl_counted){.name = event->name, .unit = "", .meaning = event->note ? event->note : ""};
         l->list[l->n_events] = &l->counted[l->n_events];

@@ -7,7 +7,7 @@
 
 #include "session/source.h"
 
-enum { TL_LISTED_MAX = 64 };
+enum { TL_LISTED_MAX = 256 };
 
 typedef struct tl_listed {
     tl_source base; // first

@@ -90,7 +90,7 @@ static tl_used_escr used_of(const tl_netburst *n, tl_escr escr) {
         used.flags &= TL_ESCR_T0_USR | TL_ESCR_T0_OS;
     used.is_ti = tl_netburst_event_rows[used.event].is_ti;
     used.mask = (uint16_t)(n->escr[escr] >> TL_ESCR_MASK_LSB);
-    used.threads = n->settings.nbx ? tl_nbx_threads_of(n, escr) : 0;
+    used.threads = n->settings.nbx ? tl_nbx_threads_of(n, escr) & tl_nbx_all_threads(n) : 0;
     return used;
 }
 

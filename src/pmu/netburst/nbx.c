@@ -31,6 +31,11 @@ uint64_t tl_nbx_threads_of(const tl_netburst *n, tl_escr escr) {
     return (n->xescr[escr] & ~first_two) | tl_nbx_of_flags(n->escr[escr]);
 }
 
+uint64_t tl_nbx_all_threads(const tl_netburst *n) {
+    const uint64_t class = UINT32_MAX >> (TL_NBX_MAX_THREADS - n->n_threads);
+    return class | class << TL_NBX_OS_LSB;
+}
+
 void tl_nbx_configure(const tl_netburst *n, tl_used_counter *c) {
     const uint64_t xcccr = n->xcccr[c->counter];
     c->least = (uint8_t)xcccr;

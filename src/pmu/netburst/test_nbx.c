@@ -226,7 +226,7 @@ static void test_masks_and_ranges_count_what_the_rule_says(void **state) {
             if (n_active < least || n_active > most || (must_run & ~active) || (must_idle & active))
                 continue;
             uops += output > TL_NETBURST_MAX_OUTPUT ? TL_NETBURST_MAX_OUTPUT : output;
-            walks += c.walks && ((usr && os) || (usr && runs[1]) || (os && runs[2]));
+            walks += c.walks && (((usr & all) && (os & all)) || ((usr & all) && runs[1]) || ((os & all) && runs[2]));
         }
         assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + COUNTER), uops);
         assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + WALK_COUNTER), walks);

@@ -28,7 +28,8 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
 static bool is_of_hart(const tl_event *event) { return (void)event, false; }
 
 static tl_status start(tl_machine *machine, const tl_listed *listed, tl_error *err) {
-    (void)err;
+    if (listed->n_events > TL_CCACHE_MAX_COUNTERS)
+        return tl_fail(err, TL_EINVAL, "-e: pmu ccache has %d counters; name fewer events", TL_CCACHE_MAX_COUNTERS);
     for (uint32_t i = 0; i < listed->n_events; i++)
         (void)!tl_pmu_store(&tl_ccache_on(machine)->pmu, TL_CCACHE_SELECT + REGISTER_BYTES * i, REGISTER_BYTES,
                             listed->events[i]->selector);
