@@ -2468,7 +2468,7 @@ def the_host_reads_counters_of_every_design():
         equal([r for r in rows if not 0 <= r["truth"] - r["value"] <= (31 if pmu.startswith("smpm") else 0)], [])
     for pmu, words, *parts in (("ccache", ["-e", "inner_gte"], "inner_gte", "inner_get"), ("ccache", ["-e", "outer_probe_hit"], "not modeled"),
                                ("ccache", ["--grant", "ccache", "--set", "l2.counters=6"], "os.ccache"), ("smpm", ["-I", "1ms"], "-I"),
-                               ("smpm", ["-e", "hart.l1i_miss"], "hart.l1i_miss", "smpm.mb_inputs"), ("smpm", ["-e", ","], "empty")):
+                               ("smpm", ["-e", "hart.l1d_upgrade"], "hart.l1d_upgrade", "smpm.mb_inputs"), ("smpm", ["-e", ","], "empty")):
         fails(["stat", "-P", pmu, *words, *program()], 2, *parts)
 
 
