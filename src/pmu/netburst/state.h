@@ -92,7 +92,7 @@ bool tl_netburst_is_mode(const tl_netburst *n, uint32_t thread_mode, uint8_t act
 bool tl_netburst_has_power(const tl_netburst *n, tl_escr escr);
 // nbx.c
 uint64_t tl_nbx_threads_of(const tl_netburst *n, tl_escr escr);  // what its XESCR shows
-uint64_t tl_nbx_all_threads(const tl_netburst *n); // of the core, in both classes
+uint64_t tl_nbx_all_threads(const tl_netburst *n);               // of the core, in both classes
 void tl_nbx_configure(const tl_netburst *n, tl_used_counter *c); // its range
 bool tl_nbx_is_in_range(const tl_used_counter *c, uint64_t active);
 // Bits 3:0 of an ESCR as bits of an XESCR, and back.
