@@ -216,8 +216,8 @@ static void test_debugger(void) {
     CHECK(EDPRSR(1), PU | SPD | SR | OSLK);
     CHECK(EDPRSR(1), PU | OSLK);
     CHECK(psci(AFFINITY_INFO, 1, 0, 0), AFFINITY_OFF); /* the firmware has it */
-    start_silently();                                   /* and was off in appearance: */
-    CHECK(EDPRSR(1), PU | SR | OSLK);                   /* a Warm reset ended that */
+    start_silently();                                  /* and was off in appearance: */
+    CHECK(EDPRSR(1), PU | SR | OSLK);                  /* a Warm reset ended that */
     may_go_off = 1;
     dsb();
     wait_until_off();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The Arm board, at the addresses of QEMU's `virt` with secure=on: GICv2 0x8000000 with the
 // interfaces of harts at 0x8010000, PL011 0x9000000 (interrupt 33), PL031 0x9010000 (34), power
-// control 0x90b0000, power controller of the cores 0x90c0000 (arm_power.h), debug components from 0xb000000 on (arm_debug.h), virtio-mmio slots 0xa000000
-// + 0x200 k (48 + k). A finisher at 0x100000, which QEMU's board lacks, takes an exit status, as on
-// the RISC-V board. RAM stands at 0x80000000, where QEMU has RAM when it is given 2 GiB. The
-// generic timers are parts of the harts; a device without a window ticks them and drives their
-// interrupts 27, 29 and 30. Interrupt 23 is that of the performance monitors.
+// control 0x90b0000, virtio-mmio slots 0xa000000 + 0x200 k (48 + k). The power controller of the
+// cores (arm_power.h), the debug components (arm_debug.h) and a finisher are not QEMU's. The
+// finisher at 0x100000 takes an exit status, as on the RISC-V board. RAM stands at 0x80000000,
+// where QEMU has RAM when it is given 2 GiB. The generic timers are parts of the harts; a device
+// without a window ticks them and drives their interrupts 27, 29 and 30. Interrupt 23 is that of
+// the performance monitors.
 #include "base/bits.h"
 #include "board/arm_debug.h"
 #include "board/arm_power.h"

@@ -14,7 +14,7 @@ struct tl_arm_power {
     tl_device device;
     tl_board *board;
     tl_device *timers;
-    bool wants_on[TL_MAX_HARTS];  // ON was written since the last tick
+    bool wants_on[TL_MAX_HARTS];   // ON was written since the last tick
     bool is_leaving[TL_MAX_HARTS]; // the core waits, and the next tick takes its power
 };
 

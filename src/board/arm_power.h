@@ -8,7 +8,8 @@
 //   0xc  STATUS    reads as a bit for each core that has power
 //
 // Registers have 32 bits. Non-secure accesses read 0 and write nothing. EDPRCR of a core keeps its
-// power, gives it power, and resets it (docs/aarch64-debug.md). The debug power domain is always on.
+// power, gives it power, and resets it (docs/aarch64-debug.md). The debug power domain is always
+// on.
 #ifndef TL_BOARD_ARM_POWER_H
 #define TL_BOARD_ARM_POWER_H
 

@@ -165,8 +165,8 @@ static inline bool tl_is_permitted(const tl_rights *rights, uint8_t flags) {
 }
 
 // Maintenance of a line of data. A changed line goes to the second level (CLEAN_L1) or to memory.
-// TL_CLEAN and TL_CLEAN_L1 leave the line where it is, TL_CLEAN_DROP takes it out. By way, the line
-// leaves its level for the next one.
+// TL_CLEAN and TL_CLEAN_L1 leave the line where it is, TL_CLEAN_DROP takes it out. Maintenance of a
+// way moves its line to the next level.
 typedef enum tl_maintenance { TL_CLEAN_L1, TL_CLEAN, TL_CLEAN_DROP } tl_maintenance;
 
 // The TLB entries that maintenance drops: those of this world, and of the conditions that are set.

@@ -36,7 +36,9 @@ static inline bool port_sc(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint
 static inline void port_drop_code(tl_hart *h) { (void)h; }
 static inline void port_flush(tl_hart *h, uint64_t vaddr, bool is_all) { (void)h, (void)vaddr, (void)is_all; }
 
-static inline void port_maintain_line(tl_hart *h, uint64_t paddr, tl_maintenance what) { (void)h, (void)paddr, check(what <= TL_CLEAN_DROP); }
+static inline void port_maintain_line(tl_hart *h, uint64_t paddr, tl_maintenance what) {
+    (void)h, (void)paddr, check(what <= TL_CLEAN_DROP);
+}
 static inline void port_maintain_way(tl_hart *h, uint32_t level, uint32_t set, uint32_t way, tl_maintenance what) {
     (void)set, (void)way, (void)what;
     check(level >= 1 && h->config != NULL);

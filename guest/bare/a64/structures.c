@@ -58,7 +58,7 @@ static void test_data_cache(void) {
     /* DC CSW cleans the line and keeps it. DC CISW of level 2 and of another set keeps it, too. */
     const u64 place = (u64)way << 30 | (LINES & 0x1fc0);
     MAINTAIN("dc csw", place);
-    CHECK(l1d_tag(way, LINES).word[0] & 3, 0); /* not dirty any more, */
+    CHECK(l1d_tag(way, LINES).word[0] & 3, 0);       /* not dirty any more, */
     CHECK(l1d_tag(way, LINES).word[1] >> 29 & 3, 2); /* and still unique */
     MAINTAIN("dc cisw", place | 1 << 1);
     MAINTAIN("dc cisw", place ^ 1 << 6);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Debug state: entry, exit, conditions, and the state of the core that external debug adds
-// (debug.h). debug_match.c has breakpoints, watchpoints and steps.
+// Debug state: entry, exit and conditions (debug.h). Power and reset of the core, because external
+// debug shows them. debug_match.c has breakpoints, watchpoints and steps.
 #include "isa/a64/debug.h"
 
 #include "base/bits.h"

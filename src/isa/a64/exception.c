@@ -119,8 +119,8 @@ static bool is_abort(uint64_t cause) {
            cause == TL_A64_CAUSE_CACHE_STORE_PAGE;
 }
 
-// The status of an abort. A walk that finds nothing wrong means a device that did not answer, or an
-// entry of a TLB that software has changed in memory: its permission was the fault.
+// The status of an abort. If the walk finds nothing wrong, a device did not answer. Or software has
+// changed a table since a TLB has had the entry, whose permission was the fault.
 static uint32_t fault_status(const tl_hart *h) {
     if (is_misaligned(h->trap_cause))
         return TL_A64_FSC_ALIGNMENT;

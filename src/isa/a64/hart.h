@@ -44,10 +44,10 @@ typedef struct tl_a64_host {
     // The hart has left Debug state, or steps from now on, or no longer (debug.h). No other hart
     // has a turn before the run loop has looked.
     void (*attend)(void *ctx, tl_hart *h);
-    // Power: the hart waits while tl_a64_debug.leaves asks for that; EDPRCR was written; EDPRCR.CWRR
-    // resets the hart, which stands between two instructions.
+    // The hart waits, and tl_a64_debug.leaves rests on that.
     void (*waits)(void *ctx, tl_hart *h);
-    void (*power_requested)(void *ctx);
+    void (*power_requested)(void *ctx); // EDPRCR was written
+    // EDPRCR.CWRR resets the hart, which stands between two instructions.
     void (*reset)(void *ctx, tl_hart *h);
     uint64_t rom_paddr; // of the ROM table of the debug components; 0: there is none
 } tl_a64_host;
