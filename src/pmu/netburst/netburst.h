@@ -160,9 +160,9 @@ typedef struct tl_netburst_clock {
     uint64_t n_clocks; // so many equal clocks: everything happens in each of them
     // Owner bits of the threads that are active (not halted), each in its class of privilege.
     uint8_t active;
-    uint64_t others; // NBX: active threads beyond the first two, laid out as an XESCR
     uint32_t n_occurrences;
     const tl_netburst_occurrence *occurrences;
+    uint64_t others; // NBX: active threads beyond the first two, laid out as an XESCR
 } tl_netburst_clock;
 
 // ---- The PMU of a core.
