@@ -347,6 +347,9 @@ tl_status tl_portable_resolve(const tl_source_type *type, const tl_run_options *
     *ret_type = type;
     if (!portable || !names_portable(options->events, arena))
         return type->resolve(options, config, catalogue, arena, ret_source, err);
+    if (options->sample_period != 0)
+        return tl_fail(err, TL_EINVAL, "portable events are sums of counters, which do not sample; name events of pmu %s itself",
+                       type->pmu->name);
     own *o = tl_arena_alloc(arena, sizeof *o);
     tl_strbuf own_names = {0};
     if (!o)

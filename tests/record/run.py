@@ -667,6 +667,7 @@ def only_a_pmu_that_interrupts_samples():
                                  ("ccache", "rocket", "no counter of pmu ccache interrupts"), ("armv8", "rocket", "written for AArch64"),
                                  ("nonsense", "rocket", "nonsense")):
         fails(["record", "-m", machine, "-P", pmu, "-c", "1000", "-o", file("x"), "--", program], 2, reason)
+    fails(["record", *SAMPLED, "-e", "retired_loads", "-o", file("x"), "--", program], 2, "portable events")
     fails(["record", "-P", "rvhpm:linux", "-o", file("x"), "--", program], 2, "-c PERIOD is needed")
     fails(["record", "-c", "100", "-o", file("x"), "--", program], 2, "name a PMU that samples with -P")
     fails(["record", *SAMPLED, "--bare", "-o", file("x"), "--", program], 2, "a pmu can be read for a Linux program only")
