@@ -133,13 +133,13 @@ static bool use_counter(tl_netburst *n, uint32_t i) {
                                                                .is_edge = cccr & TL_CCCR_EDGE,
                                                                .forces_overflow = cccr & TL_CCCR_FORCE_OVF};
     if (n->settings.nbx)
-        tl_nbx_configure(n, &n->used_counters[n->n_used_counters - 1]);
+        n->has_ranges |= tl_nbx_configure(n, &n->used_counters[n->n_used_counters - 1]);
     return true;
 }
 
 void tl_netburst_configure(tl_netburst *n) {
     uint32_t filtering = 0;
-    n->is_stale = n->is_running = false;
+    n->is_stale = n->is_running = n->has_ranges = false;
     n->n_used_escrs = n->n_used_counters = 0;
     n->sampling[0].is_on = n->sampling[1].is_on = false;
     for (uint32_t e = 0; e < TL_NB_N_EVENTS; e++)
@@ -241,10 +241,9 @@ typedef struct increment { // of a counter, in equal clocks
     bool is_filtered;
 } increment;
 
-static increment increment_of(const tl_netburst *n, const tl_used_counter *c, const tl_netburst_clock *clock, uint32_t n_threads) {
+// counts: the active threads are those that the counter asks for.
+static increment increment_of(const tl_netburst *n, const tl_used_counter *c, bool counts) {
     const uint32_t x = n->used_escrs[c->used].output;
-    const bool counts =
-        c->is_ranged ? tl_nbx_is_in_range(c, tl_nbx_of_flags(clock->active) | clock->others) : is_mode(n, c->thread_mode, n_threads);
     if (!c->compares)
         return (increment){counts ? x : 0, counts ? x : 0, false};
     const bool y = c->complements ? x <= c->threshold : x > c->threshold;
@@ -284,15 +283,23 @@ static void add(tl_netburst *n, const tl_used_counter *c, uint32_t d, uint64_t n
     }
 }
 
+static uint32_t n_others(const tl_netburst_clock *clock) {
+    return (uint32_t)__builtin_popcount((uint32_t)clock->others | (uint32_t)(clock->others >> TL_NBX_OS_LSB));
+}
+
+static bool is_in_range(const tl_used_counter *c, const tl_netburst_clock *clock) {
+    return tl_nbx_is_in_range(c, tl_nbx_of_flags(clock->active) | clock->others);
+}
+
 // Counts up to `left` equal clocks. Returns how many.
 static uint64_t count_equal(tl_netburst *n, const tl_netburst_clock *clock, uint64_t left) {
     increment increments[TL_NETBURST_COUNTERS];
-    const uint64_t others = clock->others | clock->others >> TL_NBX_OS_LSB;
-    const uint32_t n_threads = n_active(clock->active) + (others ? (uint32_t)__builtin_popcount((uint32_t)others) : 0);
+    const uint32_t n_threads = n_active(clock->active) + (clock->others ? n_others(clock) : 0);
+    const bool has_ranges = n->has_ranges;
     uint64_t step = left;
     for (uint32_t k = 0; k < n->n_used_counters; k++) {
         const tl_used_counter *c = &n->used_counters[k];
-        increments[k] = increment_of(n, c, clock, n_threads);
+        increments[k] = increment_of(n, c, has_ranges && c->is_ranged ? is_in_range(c, clock) : is_mode(n, c->thread_mode, n_threads));
         if (increments[k].first != increments[k].next)
             step = 1;
         if (step == 1) // no division for the many clocks that stand alone

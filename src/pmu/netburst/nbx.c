@@ -36,13 +36,14 @@ uint64_t tl_nbx_all_threads(const tl_netburst *n) {
     return class | class << TL_NBX_OS_LSB;
 }
 
-void tl_nbx_configure(const tl_netburst *n, tl_used_counter *c) {
+bool tl_nbx_configure(const tl_netburst *n, tl_used_counter *c) {
     const uint64_t xcccr = n->xcccr[c->counter];
     c->least = (uint8_t)xcccr;
     c->most = (uint8_t)(xcccr >> TL_NBX_MOST_LSB);
     c->active = (uint32_t)(xcccr >> TL_NBX_ACTIVE_LSB);
     c->idle = (uint32_t)n->idle[c->counter];
     c->is_ranged = (tl_nbx_mode_of(xcccr) == MODE_ANY && (c->least != 0 || c->most != UNBOUNDED)) || c->active != 0 || c->idle != 0;
+    return c->is_ranged;
 }
 
 bool tl_nbx_is_in_range(const tl_used_counter *c, uint64_t active) {

@@ -64,6 +64,7 @@ struct tl_netburst {
     // Derived.
     bool is_stale;
     bool is_running;
+    bool has_ranges; // NBX: some counter asks for a range of active threads
     uint32_t n_used_escrs, n_used_counters;
     tl_used_escr used_escrs[TL_NETBURST_COUNTERS];
     tl_used_counter used_counters[TL_NETBURST_COUNTERS];
@@ -93,7 +94,7 @@ bool tl_netburst_has_power(const tl_netburst *n, tl_escr escr);
 // nbx.c
 uint64_t tl_nbx_threads_of(const tl_netburst *n, tl_escr escr);  // what its XESCR shows
 uint64_t tl_nbx_all_threads(const tl_netburst *n);               // of the core, in both classes
-void tl_nbx_configure(const tl_netburst *n, tl_used_counter *c); // its range
+bool tl_nbx_configure(const tl_netburst *n, tl_used_counter *c); // its range; whether it has one
 bool tl_nbx_is_in_range(const tl_used_counter *c, uint64_t active);
 // Bits 3:0 of an ESCR as bits of an XESCR, and back.
 uint64_t tl_nbx_of_flags(uint64_t escr);
