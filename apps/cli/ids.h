@@ -66,6 +66,7 @@ enum cli_option_id {
     OPT_LIST_JSON,
     OPT_LIST_MARKDOWN,
     OPT_LIST_VERBOSE,
+    OPT_LIST_PORTABLE,
     OPT_FORMAT,
     OPT_COST,
     OPT_UNITS,

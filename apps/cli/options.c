@@ -371,6 +371,8 @@ static bool finish_list(cli_parser *p, int argc, char *const *argv, int first) {
         o->list_glob = argv[first++];
     if (first < argc)
         return cli_fail(p, "%s: one word too many; tally list %s", argv[first], cli_verbs[VERB_LIST].usage);
+    if (o->list_portable && (o->lists_everything || o->list_kind != TL_LIST_EVENTS))
+        return cli_fail(p, "--portable goes with events: tally list events --portable");
     if (o->pmu && (o->lists_everything || o->list_kind != TL_LIST_EVENTS))
         return cli_fail(p, "-P goes with events: tally list events -P %s", o->pmu);
     return true;

@@ -122,6 +122,7 @@ typedef struct cli_options {
     bool lists_everything; // no kind was named: an overview
     const char *list_glob;
     tl_list_format list_format;
+    bool list_portable;
     const char *pmu; // list events -P
 
     // describe

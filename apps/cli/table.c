@@ -520,6 +520,8 @@ const cli_option cli_option_rows[] = {
      NULL},
 
     {L, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT, "With events: what this PMU can count.", "@pmus"},
+    {L, OPT_LIST_PORTABLE, 0, "portable", NULL, WHAT,
+     "With events: names that mean the same on every machine, and how each PMU counts them (docs/portable-events.md).", NULL},
 
     {C, OPT_COST, 0, "cost", NULL, WHAT,
      "With pmu NAME, one of those below tally describe --help: what it costs in hardware on the machine of --machine: state bits and wires of each part, beside counters in the core "

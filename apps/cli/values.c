@@ -431,6 +431,7 @@ static const value_row rows[] = {
     {.id = OPT_LIST_JSON, .kind = VALUE_ENUM, .offset = AT(list_format), .least = TL_LIST_JSON},
     {.id = OPT_LIST_MARKDOWN, .kind = VALUE_ENUM, .offset = AT(list_format), .least = TL_LIST_MARKDOWN},
     {.id = OPT_LIST_VERBOSE, .kind = VALUE_OWN, .take = take_list_verbose},
+    {.id = OPT_LIST_PORTABLE, .kind = VALUE_TRUE, .offset = AT(list_portable)},
     {.id = OPT_PMU, .kind = VALUE_OWN, .take = take_pmu},
     {.id = OPT_COST, .kind = VALUE_TRUE, .offset = AT(wants_cost)},
     {.id = OPT_UNITS, .kind = VALUE_OWN, .take = set_units},

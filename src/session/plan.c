@@ -13,6 +13,7 @@
 #include "session/description.h"
 #include "session/machine_names.h"
 #include "session/pmus.h"
+#include "session/portable.h"
 #include "session/program.h"
 
 // The one-screen view: these aliases in this order, each with the metric that makes it readable.
@@ -333,7 +334,8 @@ static const char *group_of(const tl_catalogue *catalogue, const tl_quantity *qu
 
 static tl_status resolve_source(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     tl_outline *outline = plan->outline;
-    tl_status status = plan->source_type->resolve(options, &plan->config, outline->catalogue, &outline->arena, &plan->source, err);
+    tl_status status = tl_portable_resolve(plan->source_type, options, &plan->config, outline->catalogue, &outline->arena,
+                                           &plan->source_type, &plan->source, err);
     if (status != TL_OK)
         return status;
     if (options->sample_period != 0) // the profile has its samples, and counts are the truth
@@ -406,6 +408,8 @@ static tl_status choose_source(tl_plan *plan, const tl_run_options *options, tl_
         return tl_fail(err, TL_EINVAL, "software that reads pmu %s is written for %s, and machine %s executes %s; leave the pmu away",
                        type->name, isa_titles[readers_isa], plan->config.name, isa_titles[isa]);
     plan->source_type = tl_source_find(type);
+    if (plan->source_type && plan->source_type->choose && plan->source_type->choose(preset))
+        plan->source_type = plan->source_type->choose(preset);
     return plan->source_type ? plan->source_type->configure(options, preset, &plan->config, err) : no_source(type, err);
 }
 

@@ -752,9 +752,10 @@ def an_arm_pmu_samples_too():
 def only_a_pmu_that_interrupts_samples():
     program = assembled()
     for pmu, machine, reason in (("rvhpm:u74", "rocket", "no interrupt at overflow"), ("dhpc", "rocket", "nothing samples with pmu dhpc"), ("netburst", "netburst", "nothing samples with pmu netburst"),
-                                 ("ccache", "rocket", "nothing reads pmu ccache"), ("armv8", "rocket", "written for AArch64"),
+                                 ("ccache", "rocket", "nothing samples with pmu ccache"), ("armv8", "rocket", "written for AArch64"),
                                  ("nonsense", "rocket", "nonsense")):
         fails(["record", "-m", machine, "-P", pmu, "-c", "1000", "-o", file("x"), "--", program], 2, reason)
+    fails(["record", *SAMPLED, "-e", "retired_loads", "-o", file("x"), "--", program], 2, "portable events")
     fails(["record", "-P", "rvhpm:linux", "-o", file("x"), "--", program], 2, "-c PERIOD is needed")
     fails(["record", "-c", "100", "-o", file("x"), "--", program], 2, "name a PMU that samples with -P")
     fails(["record", *SAMPLED, "--bare", "-o", file("x"), "--", program], 2, "a pmu can be read for a Linux program only")
