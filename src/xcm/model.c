@@ -47,7 +47,6 @@ struct tl_xcm_model {
     uint64_t fault_at, restart_at; // in accesses
     uint32_t n_slow_polls;
     bool hides_sdr, restarts_late, restarts_dead;
-    bool has_no_power;   // of the target, and none to give
     xcm_routine routine; // 0: none
     uint64_t routine_until_ns;
     uint8_t *ring;
@@ -98,8 +97,6 @@ static uint64_t paddr_of(const tl_xcm_model *model, xcm_block block, uint32_t of
 static tl_hart *target_of(const tl_xcm_model *model) { return model->machine->harts[model->target]; }
 
 static bool reach(tl_xcm_model *model, xcm_block block, uint32_t offset, bool is_write, uint32_t *value) {
-    if (model->has_no_power && block == XCM_DBG && offset == EDPRCR && is_write)
-        return true; // a request for power that nobody serves
     return tl_system_access(model->system, cycle_now(model), paddr_of(model, block, offset), is_write, value);
 }
 
@@ -114,10 +111,7 @@ static void suffer(tl_xcm_model *model) {
     tl_hart *h = target_of(model);
     uint32_t word = 0;
     switch (model->fault) {
-    case TL_XCM_POWER_LOSS:
-        tl_a64_power_off(h, false);
-        model->has_no_power = true;
-        break;
+    case TL_XCM_POWER_LOSS: tl_a64_power_off(h, false); break;
     case TL_XCM_RESET: h->isa->power_on(h); break;
     case TL_XCM_OS_LOCK: tl_a64_set_os_lock(h, true); break;
     case TL_XCM_SLOW_RESTART: model->restarts_late = true; break;
