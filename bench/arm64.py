@@ -26,9 +26,9 @@ import run as bench
 import section
 
 CACHES = [*bench.GEOMETRY, f"--L2={bench.L2[0]},{bench.L2[1]},{bench.L2[2]}"]
-# The TLBs of machine rocket, and lru everywhere: the models of both have the same work.
+# The TLBs of machine rocket without a walk cache, an inclusive second level, and lru everywhere: the models of both have the same work.
 SAME = {**{f"{cache}.replacement": "lru" for cache in ("l1i", "l1d", "l2", "itlb", "dtlb", "l2tlb")}, "itlb.ways": 32, "itlb.entries": 32,
-        "dtlb.ways": 32, "dtlb.entries": 32, "l2tlb.entries": 1024, "l2tlb.ways": 4}
+        "dtlb.ways": 32, "dtlb.entries": 32, "l2tlb.entries": 1024, "l2tlb.ways": 4, "l2.fill": "miss", "walk_cache.entries": 0, "tlb.asid_bits": 0}
 SETTINGS = [word for key, value in SAME.items() for word in ("--set", f"{key}={value}")]
 TOOLS = ("arm64", "riscv64", "plugin")
 OF_RISCV, OF_PLUGIN = 0.9, 3  # reported, never asserted

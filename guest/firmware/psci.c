@@ -59,11 +59,13 @@ enum { PU = 1, SPD = 2, SR = 8, OSLK = 32, CORENPDRQ = 1, CWRR = 2, COREPURQ = 8
 /* What hart 1 found. */
 static volatile u64 found_context, found_level, found_mpidr, found_daif, found_control, is_done, may_go_off;
 
-static volatile u64 wakes_first;
+static volatile u64 wakes_first, wake_time;
 
-/* Hart 0 gives up its power, and hart 1 sends it an interrupt. */
+/* Hart 0 gives up its power, its timer stands still, and hart 1 sends it an interrupt. */
 static void wake_first(void) {
     while (EDPRSR(0) & PU)
+        ;
+    while (mrs(cntvct_el0) < wake_time)
         ;
     found_context = EDPRSR(0);
     MMIO32(GICD_BASE + 0xf00) = 1 << 16 | 1; /* SGI 1 to hart 0 */
@@ -160,6 +162,10 @@ static void test_standby(void) {
     MMIO32(GICC_BASE + 4) = 0xf0;
     MMIO32(GICC_BASE) = 1;
     CHECK(MMIO32(GICC_BASE + 4) & 0x80, 0x80);
+    if (!is_qemu) { /* Non-secure software does not reach the power controller */
+        CHECK(MMIO32(0x90c000c), 0);
+        MMIO32(0x90c0000) = 0;
+    }
     msr(cntv_cval_el0, mrs(cntvct_el0) + 1000);
     msr(cntv_ctl_el0, 1);
     CHECK(psci(CPU_SUSPEND, 0, 0, 0), 0);
@@ -177,12 +183,19 @@ static void test_power_down(void) {
     dsb();
     CHECK(psci(CPU_ON, 1, (u64)second_entry, 0), 0);
     MMIO32(GICD_BASE + 0x100) = 1 << 1;
-    msr(cntv_cval_el0, mrs(cntvct_el0)); /* the timer loses power, too, and wakes nobody */
     msr(sctlr_el1, mrs(sctlr_el1) | 0x1000);
+    msr(pmcr_el0, mrs(pmcr_el0) | 1);
+    const u64 deadline = mrs(cntvct_el0) + 3000; /* the timer loses power, too, and wakes nobody */
+    wake_time = deadline + 1000;
+    msr(cntv_cval_el0, deadline);
+    msr(cntv_ctl_el0, 1);
     CHECK(power_down(CPU_SUSPEND, 1 << 16), 0x5a5a5a5a12345678);
     CHECK(mrs(sctlr_el1) & 0x1000, 0);
     CHECK(mrs(CurrentEL), 4);
     CHECK(found_context, 0); /* EDPRSR without power */
+    CHECK(mrs(pmcr_el0) & 1, 0);
+    CHECK(mrs(cntv_ctl_el0), 0);
+    CHECK(mrs(isr_el1), 0x80);
     CHECK(MMIO32(GICC_BASE + 0xc), 1 << 10 | 1);
     MMIO32(GICC_BASE + 0x10) = 1 << 10 | 1;
     CHECK(EDPRSR(0) & (PU | SPD | SR), PU | SPD | SR);

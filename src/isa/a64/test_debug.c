@@ -484,7 +484,80 @@ static void test_intdis_masks_interrupts(void **state) {
     free(h);
 }
 
+static void test_a_hart_without_power_waits_and_loses_its_timers(void **state) {
+    (void)state;
+    for (uint32_t wakes = 0; wakes < 2; wakes++) {
+        tl_hart *h = new_hart();
+        tl_a64(h)->sys.reg[TL_A64_R_CNTV_CTL_EL0] = tl_a64(h)->sys.reg[TL_A64_R_CNTP_CTL_EL0] = 1;
+        tl_a64_halt(h, TL_A64_STATUS_REQUEST);
+        tl_a64_power_off(h, wakes);
+        assert_true(h->is_waiting && !h->is_halted);
+        assert_int_equal(tl_a64(h)->sys.reg[TL_A64_R_CNTV_CTL_EL0] | tl_a64(h)->sys.reg[TL_A64_R_CNTP_CTL_EL0], 0);
+        tl_a64_request_halt(h, true); // no debugger ends that
+        assert_true(tl_hart_pending(h) == 0);
+        tl_hart_set_irq(h, TL_A64_IRQ, true);
+        assert_int_equal(tl_hart_pending(h) != 0, wakes);
+        tl_a64_power_on(h);
+        assert_false(h->is_waiting || tl_a64(h)->debug.is_off);
+        free(h);
+    }
+}
+
+static void count_reset(void *ctx, tl_hart *h) { (void)h, *(uint32_t *)ctx += 1; }
+
+static void test_cwrr_resets_between_two_instructions_if_permitted(void **state) {
+    (void)state;
+    enum { EDPRCR = 0x310, CWRR = 2, LOCKED = 1, NOT_PERMITTED = 2, OFF_NOW = 4 };
+    for (uint32_t obstacle = 0; obstacle < 8; obstacle++) {
+        uint32_t n_resets = 0;
+        tl_irq irq;
+        const tl_a64_host host = {.ctx = &n_resets, .reset = count_reset};
+        tl_hart *h = new_hart();
+        tl_a64(h)->sys.host = &host;
+        tl_a64(h)->debug.component.is_locked = false;
+        tl_a64_set_os_lock(h, obstacle & LOCKED);
+        tl_a64(h)->debug.spiden = !(obstacle & NOT_PERMITTED);
+        if (obstacle & OFF_NOW)
+            tl_a64_power_off(h, false);
+        write_at(h, EDPRCR, CWRR);
+        assert_int_equal(n_resets, 0);
+        assert_int_equal(tl_isa_a64.next_interrupt(h, &irq), obstacle == 0);
+        if (obstacle == 0)
+            tl_isa_a64.take_interrupt(h, irq);
+        assert_int_equal(n_resets, obstacle == 0);
+        free(h);
+    }
+}
+
+static void test_a_warm_reset_keeps_debug_registers(void **state) {
+    (void)state;
+    tl_hart *h = new_hart();
+    tl_a64(h)->debug.component.is_locked = false;
+    tl_a64_set_os_lock(h, false);
+    tl_a64_set_claim(h, 2);
+    write_at(h, 0x400, 0x1230);
+    write_at(h, 0x838, 0x10);
+    write_at(h, EDSCR, TL_A64_EDSCR_HDE);
+    uint32_t value = 0;
+    assert_true(tl_a64_debug_read(h, 0x314, 0, &value));
+    tl_a64_warm_reset(h);
+    assert_true(tl_a64_debug_read(h, 0x314, 0, &value));
+    assert_int_equal(value & (TL_A64_EDPRSR_SPD | TL_A64_EDPRSR_SR | TL_A64_EDPRSR_OSLK), TL_A64_EDPRSR_SR);
+    assert_true(tl_a64_debug_read(h, 0x400, 0, &value));
+    assert_int_equal(value, 0x1230);
+    assert_int_equal(tl_a64(h)->sys.debug_claim, 2);
+    assert_true(tl_a64_debug_read(h, EDSCR, 0, &value));
+    assert_true(value & TL_A64_EDSCR_HDE);
+    tl_a64_power_on(h);
+    assert_int_equal(tl_a64(h)->sys.debug_claim, 0);
+    assert_true(tl_a64_os_locked(h));
+    free(h);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_hart_without_power_waits_and_loses_its_timers),
+    cmocka_unit_test(test_cwrr_resets_between_two_instructions_if_permitted),
+    cmocka_unit_test(test_a_warm_reset_keeps_debug_registers),
     cmocka_unit_test(test_x1_every_offset_in_every_state_follows_the_manual),
     cmocka_unit_test(test_edprsr_shows_the_state_of_the_core),
     cmocka_unit_test(test_a_refused_access_of_monitors_is_noted_until_read),
