@@ -689,6 +689,9 @@ static void test_refused_targets(void **state) {
     assert_true(look(&l, EDPRSR) & 1);
     tl_xcm_break(l.model, TL_XCM_POWER_LOSS, 0); // and does not lose it again unnoticed
     expect_event(&l, XCM_EVENT_LOST);
+    DO(&l, XCM_ROUND_RESET);
+    tl_xcm_tick(l.model);
+    assert_int_equal(xcm_state_of(tl_xcm_monitor(l.model)), XCM_IDLE); // it is lost once
     assert_int_equal(tl_xcm_n_errors(l.model), 0);
     tl_xcm_model_free(l.model);
     set_up_with(&l, no_secure, 0); // EL3 is closed: direct reads are refused, all else works (H-14)
