@@ -554,7 +554,7 @@ static bool is_one_of(xcm_code code, const xcm_code *codes, uint32_t n) {
     return false;
 }
 
-// The access of an attach that finds out whether the target is there. What happened before it is
+// The access of an attach that finds out whether the target is there. Events before it are
 // history: a reset, and a loss of power, which the attach brings back.
 static uint64_t first_look(void) {
     enum { EDPRCR = 0x310, EDPRSR = 0x314, FEW = 128 };
