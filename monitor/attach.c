@@ -168,6 +168,17 @@ static void release(xcm *m) {
     }
 }
 
+// A request to halt that was pending at a reset has halted the target again. EDSCR may be behind the
+// OS lock, so EDPRSR tells. The request has been taken back.
+static void let_go(xcm *m) {
+    const uint64_t since = m->now_ns;
+    if (!(xcm_poll_prsr(m) & PRSR_PU) || !(m->prsr & PRSR_HALTED))
+        return;
+    xcm_wr(m, XCM_CTI, CTIAPPPULSE, CHANNEL_RESTART);
+    while ((xcm_poll_prsr(m) & (PRSR_PU | PRSR_HALTED)) == (PRSR_PU | PRSR_HALTED) && m->now_ns - since < T_RESUME_NS)
+        m->host->relax(m->host->ctx);
+}
+
 // A lost target has nothing of ours left in its core; the blocks of the debug domain do.
 void xcm_detach(xcm *m) {
     if (!m->is_attached)
@@ -190,6 +201,8 @@ void xcm_detach(xcm *m) {
     }
     xcm_wr(m, XCM_DBG, EDECR, m->saved_edecr);
     xcm_wr(m, XCM_CTI, CTIINTACK, TRIGGER_HALT);
+    if (m->has_lost)
+        let_go(m);
     for (uint32_t n = 0; n < CTI_TRIGGERS; n++) {
         xcm_wr(m, XCM_CTI, CTIINEN + 4 * n, m->saved_inen[n]);
         xcm_wr(m, XCM_CTI, CTIOUTEN + 4 * n, m->saved_outen[n]);

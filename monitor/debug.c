@@ -139,10 +139,15 @@ static xcm_code wait_restarted(xcm *m) {
     }
 }
 
-// Words that somebody has left in the channel would stop every transfer. X0 is scratch here.
+// Words that somebody has left in the channel would stop every transfer. A transfer that broke off in
+// Memory access mode has left that, too. X0 is scratch here.
 static xcm_code empty_channel(xcm *m) {
     m->edscr = 0;
     XCM_TRY(xcm_wait_ready(m));
+    if (m->edscr & SCR_MA) {
+        xcm_wr(m, XCM_DBG, EDSCR, m->edscr & ~SCR_MA);
+        m->edscr = xcm_rd(m, XCM_DBG, EDSCR);
+    }
     if (!(m->edscr & (SCR_ERR | SCR_TXFULL | SCR_RXFULL)))
         return XCM_DONE;
     xcm_wr(m, XCM_DBG, EDRCR, EDRCR_CSE);
@@ -164,7 +169,7 @@ xcm_code xcm_restart(xcm *m) {
         m->edscr &= ~SCR_MA;
     }
     if (m->is_owned && (m->edscr & (SCR_ERR | SCR_TXFULL | SCR_RXFULL)) != 0)
-        return XCM_INTERNAL;
+        return XCM_DCC_OVERRUN; // a word came in between; another try takes it out
     for (uint32_t tries = 0; tries < 2 && code == XCM_TIMEOUT; tries++) {
         XCM_TRY(acknowledge(m));
         (void)xcm_poll_prsr(m);

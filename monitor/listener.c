@@ -120,7 +120,7 @@ void xcm_tick(xcm *m) {
     case XCM_HALTED: attend(m); break;
     default: run_request(m); break;
     }
-    if (m->has_lost && m->state != XCM_ENDED)
+    if (m->has_lost && (m->state == XCM_LISTENING || m->state == XCM_HALTED))
         lose_target(m);
 }
 
