@@ -21,12 +21,6 @@ const char *tl_export_base_name(const char *path) {
     return slash && slash[1] ? slash + 1 : path;
 }
 
-const char *tl_export_object_path(const tl_profile *profile, uint32_t object) {
-    static const char aliases[] = "/tally/"; // TL_PATH_ALIASES of linux/file/path.h
-    const char *path = profile->objects[object].path;
-    return strncmp(path, aliases, sizeof aliases - 1) == 0 ? tl_export_base_name(path) : path;
-}
-
 const char *tl_export_thread_name(const tl_profile *profile, uint32_t thread, char *ret_text, size_t size_bytes) {
     const tl_profile_thread *row = &profile->threads[thread];
     snprintf(ret_text, size_bytes, "%s-%ld", row->name, (long)row->tid);
