@@ -67,6 +67,7 @@ bench:
 	@bench/workloads/build.sh bench/out
 	@bench/run.py $(BENCH)
 	@bench/record.py $(filter --quick --record,$(BENCH))
+	@bench/contexts.py $(filter --record,$(BENCH))
 	@bench/system.py $(filter --quick --record,$(BENCH))
 	@bench/detailed.py $(filter --quick --record,$(BENCH))
 	@bench/tenants.py $(filter --quick --record,$(BENCH))

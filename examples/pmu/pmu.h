@@ -6,19 +6,26 @@
 
 #include <stdint.h>
 
-#define READ(csr) ({ uint64_t value; __asm__ volatile("csrr %0, " #csr : "=r"(value) : : "memory"); value; })
+#define READ(csr)                                                      \
+    ({                                                                 \
+        uint64_t value;                                                \
+        __asm__ volatile("csrr %0, " #csr : "=r"(value) : : "memory"); \
+        value;                                                         \
+    })
 #define WRITE(csr, value) __asm__ volatile("csrw " #csr ", %0" : : "r"((uint64_t)(value)) : "memory")
 #define SET(csr, value) __asm__ volatile("csrs " #csr ", %0" : : "r"((uint64_t)(value)) : "memory")
 #define CLEAR(csr, value) __asm__ volatile("csrc " #csr ", %0" : : "r"((uint64_t)(value)) : "memory")
 
 /* Registers whose number is a part of the instruction need one instruction for each. */
-#define EACH(X) \
-    X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) \
-    X(26) X(27) X(28) X(29) X(30) X(31)
+#define EACH(X)                                                                                                                         \
+    X(3)                                                                                                                                \
+    X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) \
+        X(27) X(28) X(29) X(30) X(31)
 
 static inline uint64_t counter_read(int n) {
     switch (n) {
-#define CASE(k) case k: return READ(mhpmcounter##k);
+#define CASE(k) \
+    case k: return READ(mhpmcounter##k);
         EACH(CASE)
 #undef CASE
     }
@@ -27,7 +34,8 @@ static inline uint64_t counter_read(int n) {
 
 static inline void counter_write(int n, uint64_t value) {
     switch (n) {
-#define CASE(k) case k: WRITE(mhpmcounter##k, value); break;
+#define CASE(k) \
+    case k: WRITE(mhpmcounter##k, value); break;
         EACH(CASE)
 #undef CASE
     }
@@ -35,7 +43,8 @@ static inline void counter_write(int n, uint64_t value) {
 
 static inline uint64_t event_read(int n) {
     switch (n) {
-#define CASE(k) case k: return READ(mhpmevent##k);
+#define CASE(k) \
+    case k: return READ(mhpmevent##k);
         EACH(CASE)
 #undef CASE
     }
@@ -44,7 +53,8 @@ static inline uint64_t event_read(int n) {
 
 static inline void event_write(int n, uint64_t value) {
     switch (n) {
-#define CASE(k) case k: WRITE(mhpmevent##k, value); break;
+#define CASE(k) \
+    case k: WRITE(mhpmevent##k, value); break;
         EACH(CASE)
 #undef CASE
     }
