@@ -211,6 +211,7 @@ def annotated_source_has_text_counts_and_targets():
     status, stdout, _ = tally("annotate", "-i", path, "--color", "always", "inner")
     contains(stdout, "\033[1;31m")
     fails(["annotate", "-i", path, "iner"], 2, "no function and no source file", "did you mean inner")
+    fails(["annotate", "-i", path, "inne"], 2, "no function and no source file", "did you mean inner")
 
 
 @test
