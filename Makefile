@@ -65,10 +65,13 @@ bench:
 	@tools/install-deps build check bench
 	@$(release)
 	@bench/workloads/build.sh bench/out
+	@bench/workloads/large.sh bench/out/large
 	@bench/run.py $(BENCH)
+	@bench/large.py $(filter --quick --record,$(BENCH))
 	@bench/record.py $(filter --quick --record,$(BENCH))
 	@bench/contexts.py $(filter --record,$(BENCH))
 	@bench/system.py $(filter --quick --record,$(BENCH))
+	@bench/arm64.py $(filter --quick --record,$(BENCH))
 	@bench/detailed.py $(filter --quick --record,$(BENCH))
 	@bench/tenants.py $(filter --quick --record,$(BENCH))
 

@@ -116,6 +116,8 @@ enum cli_option_id {
     OPT_JOBS,
     OPT_SLURM,
     OPT_ONLY,
+    OPT_PERIOD,
+    OPT_AGAINST_TRUTH,
     OPT_HELP,
 };
 

@@ -262,6 +262,12 @@ static bool finish_record(cli_parser *p, int argc, char *const *argv, int first)
         return cli_fail(p, "-o FILE is needed: the file that the record goes to");
     if (!o->trace)
         o->trace = "tally.profile";
+    if (o->records_uops && o->pmu)
+        return cli_fail(p, "-P samples for a profile; leave it out, or --pipeline");
+    if (o->pmu && o->run.sample_period == 0)
+        return cli_fail(p, "-P %s: -c PERIOD is needed, the number of events from one sample to the next", o->pmu);
+    if (!o->pmu && o->run.sample_period != 0)
+        return cli_fail(p, "-c: a profile has every event, and nothing is sampled; name a PMU that samples with -P");
     if (o->run.kernel || o->run.bios) {
         if (o->records_uops)
             return cli_fail(p, "--pipeline is of a program; tally record -- PROGRAM");
@@ -275,9 +281,12 @@ static bool finish_record(cli_parser *p, int argc, char *const *argv, int first)
         return cli_fail(p, "%s: a bare-metal program has no arguments", argv[first + 1]);
     if (o->records_uops && (o->events.n > 0 || o->with_sources || o->with_calls))
         return cli_fail(p, "-e, -g and --with-sources are of a profile; leave them out, or --pipeline");
-    if (!o->records_uops && o->n_regions > 0)
-        return cli_fail(p, "--roi goes with --pipeline; a profile is of the whole run, and tally report prints each function of it");
-    if (o->n_regions > 1)
+    if (!o->records_uops && (o->n_regions > 0 || o->run.markers) && o->run.interval == TL_INTERVAL_NONE)
+        return cli_fail(
+            p, "--roi and --markers go with --pipeline or -I; a profile is of the whole run, and tally report prints each function of it");
+    if (o->records_uops && o->run.interval != TL_INTERVAL_NONE)
+        return cli_fail(p, "-I is of a profile; leave it out, or --pipeline");
+    if (o->records_uops && o->n_regions > 1)
         return cli_fail(p, "--roi: the pipeline is recorded of one region; give one");
     if (o->records_uops && !o->run.machine)
         o->run.machine = "ooo";

@@ -236,14 +236,14 @@ static int run_to_end(stat_job *job, tl_run *run) {
         // TL_EINVAL: the program begins, and a function of --roi is not there.
         if (advanced != TL_OK)
             status = complain(job, advanced == TL_EINVAL ? STATUS_USAGE : STATUS_FAILED, &err);
-        else if (state == TL_RUN_INTERVAL && !write_interval(job, run, false, &err))
+        else if (state == TL_RUN_INTERVAL && options->verb != VERB_RECORD && !write_interval(job, run, false, &err))
             status = complain(job, STATUS_FAILED, &err);
         show_progress(job, run);
     }
     cli_log_erase_progress(&job->log);
     if (status == STATUS_USAGE)
         return status;
-    if (options->run.interval != TL_INTERVAL_NONE && !write_interval(job, run, true, &err))
+    if (options->run.interval != TL_INTERVAL_NONE && options->verb != VERB_RECORD && !write_interval(job, run, true, &err))
         status = complain(job, STATUS_FAILED, &err);
     return status;
 }

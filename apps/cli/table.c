@@ -266,6 +266,16 @@ const cli_option cli_option_rows[] = {
     {A, OPT_EVENTS, 'e', "event", "LIST", WHAT,
      "Events that reports show unless they are asked for others: names or globs, separated by commas. Every event is recorded. May be repeated.",
      "@events"},
+    {A, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT,
+     "Sample -e with this PMU of the machine, too, as Linux perf would: its counters interrupt after -c events. The samples stand in the "
+     "profile beside the exact counts, and tally report --against-truth shows their error. Events are then perf's names, those of tally "
+     "list events -P NAME, and rHEX; default: cycles.",
+     "@pmus"},
+    {A, OPT_PERIOD, 'c', "count", "PERIOD", WHAT, "With -P: events from one sample to the next.", NULL},
+    {A, OPT_INTERVAL, 'I', "interval", "LENGTH", WHAT,
+     "Keep the course of the run, too: counts at regular distances, threads on harts, visits of regions; tally export trace draws it. LENGTH "
+     "is as for tally stat: 10ms of simulated time, 1M instructions, 500kc cycles.",
+     NULL},
     {A, OPT_CALL_GRAPH, 'g', "call-graph", NULL, WHAT,
      "Count events of -e by calling context, too: exact calls, without frame pointers. tally report --children and exports show them.",
      NULL},
@@ -273,9 +283,10 @@ const cli_option cli_option_rows[] = {
      "Put the text of source files that this host has into the profile, so that it can be annotated anywhere.", NULL},
     {A, OPT_PIPELINE, 0, "pipeline", NULL, WHAT, "Instead of a profile: the pipeline, a record for each uop.", NULL},
     {A, OPT_ROI, 0, "roi", "START[..STOP]", WHAT,
-     "Record only what is fetched between reaching function START and reaching STOP; without STOP, from entering START until that call "
-     "returns. Names are those of tally stat --roi.",
+     "With --pipeline: record only what is fetched between reaching function START and reaching STOP; without STOP, from entering START until "
+     "that call returns. With -I: mark such visits on the course of the run. Names are those of tally stat --roi.",
      NULL},
+    {A, OPT_MARKERS, 0, "markers", NULL, WHAT, "With -I: mark the regions that the program marks itself with tally/roi.h.", NULL},
     {A, OPT_TRACE, 'o', "output", "FILE", HOW, "The file to write. Default: tally.profile; --pipeline needs one.", "@files"},
     {A, OPT_TRACE_FORMAT, 0, "format", "kanata|text", HOW,
      "kanata (the default) is the log format 0004 of Kanata, which Konata opens; text has a line for each uop.", "kanata text"},
@@ -287,6 +298,9 @@ const cli_option cli_option_rows[] = {
     {N | X, OPT_COLUMNS, 'e', "event", "LIST", WHAT,
      "Columns: events, metrics or formulas of the profile, separated by commas. Default: those of tally record.", "@events @metrics"},
     {N, OPT_ORDER, 0, "order", "COLUMN", WHAT, "The column that sorts rows, the largest first. Default: the first one.", NULL},
+    {N, OPT_AGAINST_TRUTH, 0, "against-truth", NULL, WHAT,
+     "What the PMU of tally record -P sampled, beside the truth, and the error of the sampled profile by row, function and instruction.",
+     NULL},
     {N, OPT_CHILDREN, 0, "children", NULL, WHAT,
      "Counts of a function have those of all that it called; column self has its own. Needs a profile of tally record -g.", NULL},
     {N, OPT_CALLERS, 0, "callers", "FUNCTION", WHAT,

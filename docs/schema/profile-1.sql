@@ -93,7 +93,7 @@ CREATE TABLE inlined (
     line INTEGER NOT NULL
 );
 
--- Instructions that were executed or that something was counted for, by object and address. address: before the load bias.
+-- Instructions that were executed, or that something was counted or sampled for, by object and address. address: before the load bias.
 -- bytes: as last seen. disassembly: empty if there is no disassembler. (source, line): line 0 if not known. inlined: the
 -- innermost call that it belongs to. target: where a direct branch or jump of its object leads; NULL: it is none.
 CREATE TABLE instruction (
@@ -137,7 +137,7 @@ CREATE TABLE context_count (
     PRIMARY KEY (context, event)
 ) WITHOUT ROWID;
 
--- With -I: parts of the run in order, and what was counted in each.
+-- With -I: parts of the run in order, and what was counted in each. Each signal sums up to its total.
 CREATE TABLE interval (
     id INTEGER PRIMARY KEY NOT NULL,
     begin_cycles INTEGER NOT NULL,
@@ -151,4 +151,51 @@ CREATE TABLE interval_count (
     event INTEGER NOT NULL REFERENCES event,
     n INTEGER NOT NULL,
     PRIMARY KEY (interval, event)
+) WITHOUT ROWID;
+
+-- The tables below were added later. A file without them is read as one in which they are empty.
+
+-- With -I: which thread a hart had from one machine cycle to another, in order of begin. Rows of a hart do not overlap.
+CREATE TABLE stint (
+    id INTEGER PRIMARY KEY NOT NULL,
+    thread INTEGER NOT NULL REFERENCES thread,
+    hart INTEGER NOT NULL,
+    begin_cycles INTEGER NOT NULL,
+    end_cycles INTEGER NOT NULL
+);
+
+-- With -I and --roi or --markers: regions of interest, and their visits by machine cycle, in order of begin. Counts are of the whole run.
+CREATE TABLE region (
+    id INTEGER PRIMARY KEY NOT NULL,
+    name TEXT NOT NULL
+);
+
+CREATE TABLE visit (
+    id INTEGER PRIMARY KEY NOT NULL,
+    region INTEGER NOT NULL REFERENCES region,
+    begin_cycles INTEGER NOT NULL,
+    end_cycles INTEGER NOT NULL
+);
+
+-- What a PMU design would have said (tally record -P PMU -c PERIOD): samples of its events, as software takes them that reads it.
+-- method: how samples come. truth: a formula over names of `event` for what is sampled; NULL: nothing counts the same. n_samples: the
+-- sum of its rows in `sample_count`. n_lost: periods that ended while an earlier one was not served.
+CREATE TABLE sampled (
+    id INTEGER PRIMARY KEY NOT NULL,
+    name TEXT NOT NULL,
+    pmu TEXT NOT NULL,
+    method TEXT NOT NULL,
+    period INTEGER NOT NULL,
+    truth TEXT,
+    n_samples INTEGER NOT NULL,
+    n_lost INTEGER NOT NULL
+);
+
+-- Samples by the instruction that they name, none of them 0.
+CREATE TABLE sample_count (
+    sampled INTEGER NOT NULL REFERENCES sampled,
+    instruction INTEGER NOT NULL REFERENCES instruction,
+    thread INTEGER NOT NULL REFERENCES thread,
+    n INTEGER NOT NULL,
+    PRIMARY KEY (sampled, instruction, thread)
 ) WITHOUT ROWID;

@@ -6,6 +6,7 @@
 #
 #   guest/debian/fetch.sh [OUT]             default: $XDG_CACHE_HOME/tally/debian, usually ~/.cache/tally/debian
 #   guest/debian/fetch.sh --arm64 [OUT]     without pfm, with programs written in Rust; default: ~/.cache/tally/debian-arm64
+#   guest/debian/fetch.sh --bench [OUT]     only OUT/root, with Perl and GCC's compiler proper; default: ~/.cache/tally/debian-bench
 #
 #   OUT/Image            the kernel, as its package has it
 #   OUT/initramfs.cpio   busybox, the kernel's virtio modules, and init.sh
@@ -20,9 +21,12 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 arch=riscv64 suffix='' suite=trixie
-if [ "${1-}" = --arm64 ]; then arch=arm64 suffix=-arm64 suite=bookworm; shift; fi
+case ${1-} in
+--arm64) arch=arm64 suffix=-arm64 suite=bookworm; shift ;;
+--bench) suffix=-bench; shift ;;
+esac
 if [ $# -gt 1 ]; then
-    echo "usage: guest/debian/fetch.sh [--arm64] [OUT]" >&2
+    echo "usage: guest/debian/fetch.sh [--arm64 | --bench] [OUT]" >&2
     exit 2
 fi
 out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/tally/debian$suffix}
@@ -31,7 +35,10 @@ out=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/tally/debian$suffix}
 MIRROR=${MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null | sed '/security/d;q')}
 KEYRING=${KEYRING:-/usr/share/keyrings/debian-archive-keyring.gpg}
 root="base-files dash bash coreutils sed grep gawk findutils python3"
-if [ $arch = arm64 ]; then root="$root busybox-static ripgrep fd-find"; fi
+case $suffix in
+-arm64) root="$root busybox-static ripgrep fd-find" ;;
+-bench) root="$root perl cpp-14" ;;
+esac
 
 fail() {
     echo "guest/debian/fetch.sh: $*" >&2
@@ -98,29 +105,31 @@ unpack() { # FOLDER LIST
     done <"$2"
 }
 
-# The kernel's package alone: what its dependencies would set up is initramfs-tools' and the boot
-# loader's.
-image=$(apt-cache depends "linux-image-$arch" 2>>"$apt/log" | sed -n 's/^ *Depends: \(linux-image-.*\)/\1/p' | head -n 1)
-[ -n "$image" ] || fail "$suite has no linux-image-$arch"
-mkdir -p "$apt/system"
-(cd "$apt/archives" && apt-get -q download "$image" busybox-static >>"$apt/log" 2>&1 9>&-) ||
-    { tail -n 5 "$apt/log" >&2; fail "kernel or busybox could not be fetched from $MIRROR; see $apt/log"; }
-(cd "$apt/archives" && ls "${image}"_*.deb busybox-static_*.deb) | sort >"$apt/system.list"
-rm -rf "$apt/system"
-mkdir "$apt/system"
-unpack "$apt/system" "$apt/system.list"
-cp "$apt/system/boot/vmlinu"?-* "$out/Image"
+fetch_kernel() {
+    # The kernel's package alone: what its dependencies would set up is initramfs-tools' and the boot
+    # loader's.
+    image=$(apt-cache depends "linux-image-$arch" 2>>"$apt/log" | sed -n 's/^ *Depends: \(linux-image-.*\)/\1/p' | head -n 1)
+    [ -n "$image" ] || fail "$suite has no linux-image-$arch"
+    mkdir -p "$apt/system"
+    (cd "$apt/archives" && apt-get -q download "$image" busybox-static >>"$apt/log" 2>&1 9>&-) ||
+        { tail -n 5 "$apt/log" >&2; fail "kernel or busybox could not be fetched from $MIRROR; see $apt/log"; }
+    (cd "$apt/archives" && ls "${image}"_*.deb busybox-static_*.deb) | sort >"$apt/system.list"
+    rm -rf "$apt/system"
+    mkdir "$apt/system"
+    unpack "$apt/system" "$apt/system.list"
+    cp "$apt/system/boot/vmlinu"?-* "$out/Image"
 
-busybox=$apt/system/usr/bin/busybox
-[ -e "$busybox" ] || busybox=$apt/system/bin/busybox # before /bin was a link
-set -- /init="$here/init.sh" /bin/busybox="$busybox"
-for module in virtio virtio_ring virtio_mmio virtio_blk; do
-    file=$(find "$apt/system" -name "$module.ko" -o -name "$module.ko.xz" | head -n 1)
-    [ -n "$file" ] || continue # it is in the kernel
-    case $file in *.xz) xz -dc "$file" ;; *) cat "$file" ;; esac >"$apt/$module.ko"
-    set -- "$@" "/lib/$module.ko=$apt/$module.ko"
-done
-CROSS=none- "$here/../linux/pack" "$out/initramfs.cpio" "$@"
+    busybox=$apt/system/usr/bin/busybox
+    [ -e "$busybox" ] || busybox=$apt/system/bin/busybox # before /bin was a link
+    set -- /init="$here/init.sh" /bin/busybox="$busybox"
+    for module in virtio virtio_ring virtio_mmio virtio_blk; do
+        file=$(find "$apt/system" -name "$module.ko" -o -name "$module.ko.xz" | head -n 1)
+        [ -n "$file" ] || continue # it is in the kernel
+        case $file in *.xz) xz -dc "$file" ;; *) cat "$file" ;; esac >"$apt/$module.ko"
+        set -- "$@" "/lib/$module.ko=$apt/$module.ko"
+    done
+    CROSS=none- "$here/../linux/pack" "$out/initramfs.cpio" "$@"
+}
 
 finish() { # LIST...
     (cd "$apt" && cat "$@") | sort -u | sed "s/_$arch\.deb\$//; s/_all\.deb\$//; s/%3a/:/; s/_/ /" >"$out/versions"
@@ -129,6 +138,7 @@ finish() { # LIST...
     echo "fetched $(wc -l <"$out/versions") packages of Debian $suite in $(($(date +%s) - started)) s: $out"
     exit 0
 }
+[ "$suffix" = -bench ] || fetch_kernel
 # shellcheck disable=SC2086 # a list of words
 fetch root $root
 rm -rf "$out/root" "$out/root.new"
@@ -146,7 +156,10 @@ for folder in bin sbin lib; do # of Debian 12, whose packages do not have these 
 done
 [ -e "$out/root.new/usr/bin/sh" ] || ln -s dash "$out/root.new/usr/bin/sh"
 mv "$out/root.new" "$out/root"
-[ $arch = riscv64 ] || finish system.list root.list
+case $suffix in
+-arm64) finish system.list root.list ;;
+-bench) finish root.list ;;
+esac
 
 (cd "$apt/archives" && apt-get -q download libpfm4 libpfm4-dev >>"$apt/log" 2>&1 9>&-) ||
     { tail -n 5 "$apt/log" >&2; fail "libpfm4 could not be fetched from $MIRROR; see $apt/log"; }

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT
  * EL3 firmware of the Arm board. It gives all interrupts to Non-secure software, switches the
- * serial port on, enters the kernel at EL1 on hart 0, and answers PSCI 1.1 (Arm DEN 0022) by SMC. Other harts wait in WFE
- * until CPU_ON names them. EL2 is absent.
+ * serial port on, enters the kernel at EL1 on hart 0, and answers PSCI 1.1 (Arm DEN 0022) by SMC. Other harts give up
+ * their power until CPU_ON names them. EL2 is absent.
  *
- * At reset every hart stands at _start at EL3 without translation: x0 is the device tree, x1 the
+ * At every reset every hart stands at _start at EL3 without translation: x0 is the device tree, x1 the
  * kernel. The code is position independent and uses no memory outside its image and `records`.
- * RAM holds zeros at reset. A call keeps all registers but x0, as SMCCC 1.1 (Arm DEN 0028) has it. */
+ * RAM holds zeros when the machine is switched on. A call keeps all registers but x0, as SMCCC 1.1 (Arm DEN 0028) has it. */
     .set GICD, 0x08000000
     .set GICC, 0x08010000
     .set POWER, 0x090b0000
     .set POWER_DIR, 0x400
     .set POWER_OFF, 1
     .set POWER_RESET, 2
+
+    /* The power controller of the cores takes the number of a hart (src/board/arm_power.h). */
+    .set CORES, 0x090c0000
+    .set CORE_OFF, 0
+    .set CORE_OFF_WAKE, 4
+    .set CORE_ON, 8
 
     .set UART, 0x09000000
     .set UART_IBRD, 0x24        /* 115200 baud of 24 MHz */
@@ -46,10 +52,13 @@
     .set ENTRY, 8
     .set CONTEXT, 16
     .set MAX_HARTS, 8
-    .set ABSENT, 0
+    .set ABSENT, 0              /* the machine has just been switched on */
     .set OFF, 1
     .set PENDING, 2
     .set ON, 3
+    .set CLAIMED, 4             /* CPU_ON is under way */
+    .set SUSPENDED, 5
+    .set POWER_DOWN, 16         /* bit of a power state */
 
     .text
     .global _start
@@ -75,6 +84,8 @@ _start:
     mov x5, #GICD
     mov w6, #-1
     str w6, [x5, #GICD_IGROUPR] /* the interrupts of this hart */
+    ldar w4, [x23]
+    cbnz w4, warm
     cbnz x22, announce
     ldr w7, [x5, #GICD_TYPER]
     and w7, w7, #31
@@ -116,14 +127,28 @@ announce:
     mov w4, #PENDING
     stlr w4, [x23]
 
-/* x23: the record of this hart. It waits for CPU_ON, and enters what that names. */
+/* w4: the state. The hart got its power back. Or a debugger has reset it, and it is off from then on. */
+warm:
+    cmp w4, #SUSPENDED
+    b.eq enter
+    cmp w4, #ON
+    b.ne park
+    mov w4, #OFF
+    stlr w4, [x23]
+
+/* x22: this hart, x23: its record. It waits for CPU_ON without power, and enters what that names. CPU_ON withdraws the
+ * request, and so does the hart itself where it still has power. */
 park:
-    ldar w4, [x23]
+    mov x5, #CORES
+    str w22, [x5, #CORE_OFF]
+1:  ldar w4, [x23]
     cmp w4, #PENDING
-    b.eq 1f
+    b.eq 2f
     wfe
-    b park
-1:  mov x5, #GICC
+    b 1b
+2:  str w22, [x5, #CORE_ON]
+enter:
+    mov x5, #GICC
     mov w6, #0xff
     str w6, [x5, #GICC_PMR]     /* Non-secure software may set its own mask */
     mov w6, #BOTH_GROUPS
@@ -239,14 +264,62 @@ smccc_arch_features:
     csel x0, xzr, x0, ne
     ret
 
-/* x1: what is kept in power. Standby is WFI; states without power are absent. */
+/* x1: the power state, of the hart alone. Standby is WFI. Without power the hart goes on at x2, with x3 in x0. */
 cpu_suspend:
     mov x0, #INVALID_PARAMETERS
-    tbnz w1, #16, 1f
+    lsr w4, w1, #POWER_DOWN + 1
+    cbnz w4, 2f
+    tbnz w1, #POWER_DOWN, 3f
     dsb sy
     wfi
-    mov x0, #SUCCESS
-1:  ret
+1:  mov x0, #SUCCESS
+2:  ret
+3:  mov x0, #INVALID_ADDRESS
+    tst x2, #3
+    b.ne 2b
+    str x30, [sp, #-16]!
+    bl clean_l1d
+    ldr x30, [sp], #16
+    str x2, [x23, #ENTRY]
+    str x3, [x23, #CONTEXT]
+    mov w4, #SUSPENDED
+    stlr w4, [x23]
+    mov x5, #CORES
+    mrs x6, mpidr_el1
+    and x6, x6, #0xff
+    str w6, [x5, #CORE_OFF_WAKE]
+    dsb sy
+    wfi
+    str w6, [x5, #CORE_ON]      /* an interrupt came first */
+    mov w4, #ON
+    stlr w4, [x23]
+    b 1b
+
+/* Every line of the L1D leaves, by set and way. Keeps x1 to x3. */
+clean_l1d:
+    mrs x0, csselr_el1
+    str x0, [sp, #-16]!
+    msr csselr_el1, xzr
+    isb
+    mrs x4, ccsidr_el1
+    ubfx x5, x4, #3, #10        /* the last way, */
+    ubfx x6, x4, #13, #15       /* the last set, */
+    and x4, x4, #7
+    add x4, x4, #4              /* and where their numbers stand */
+    clz w7, w5
+1:  mov x8, x6
+2:  lsl w9, w5, w7
+    lsl w0, w8, w4
+    orr w9, w9, w0
+    dc cisw, x9
+    subs x8, x8, #1
+    b.pl 2b
+    subs x5, x5, #1
+    b.pl 1b
+    dsb sy
+    ldr x0, [sp], #16
+    msr csselr_el1, x0
+    ret
 
 /* Finds the record of the hart that x1 names: x5. Else the call fails with INVALID_PARAMETERS. */
     .macro find_record
@@ -269,11 +342,12 @@ cpu_on:
 1:  ldaxr w4, [x5]
     mov x0, #ALREADY_ON
     cmp w4, #ON
+    ccmp w4, #SUSPENDED, #4, ne
     b.eq 8f
     mov x0, #ON_PENDING
     cmp w4, #OFF
     b.ne 8f
-    mov w6, #ABSENT             /* the record is ours until it says PENDING */
+    mov w6, #CLAIMED            /* the record is ours until it says PENDING */
     stxr w7, w6, [x5]
     cbnz w7, 1b
     str x2, [x5, #ENTRY]
@@ -281,6 +355,8 @@ cpu_on:
     mov w6, #PENDING
     stlr w6, [x5]
     dsb sy
+    mov x6, #CORES
+    str w1, [x6, #CORE_ON]
     sev
     mov x0, #SUCCESS
     ret
@@ -294,6 +370,7 @@ affinity_info:
     ldar w4, [x5]
     mov x0, #0
     cmp w4, #ON
+    ccmp w4, #SUSPENDED, #4, ne
     b.eq 9f
     mov x0, #1
     cmp w4, #OFF
@@ -308,7 +385,10 @@ cpu_off:
     msr cntv_ctl_el0, xzr
     msr cntkctl_el1, xzr
     isb
+    bl clean_l1d
     add sp, sp, #64
+    mrs x22, mpidr_el1
+    and x22, x22, #0xff
     mov w4, #OFF
     stlr w4, [x23]
     dsb sy

@@ -17,6 +17,37 @@ second_entry:
     .ltorg
 
     .text
+    /* u64 power_down(u64 function, u64 state): CPU_SUSPEND, whose entry is `resumed`. Returns x0 of that entry, or
+     * the answer with bit 63 inverted, if the call returns. */
+    .global power_down
+power_down:
+    stp x29, x30, [sp, #-96]!
+    stp x19, x20, [sp, #16]
+    stp x21, x22, [sp, #32]
+    stp x23, x24, [sp, #48]
+    stp x25, x26, [sp, #64]
+    stp x27, x28, [sp, #80]
+    ldr x4, =suspended_sp
+    mov x5, sp
+    str x5, [x4]
+    adr x2, resumed
+    ldr x3, =0x5a5a5a5a12345678
+    smc #0
+    eor x0, x0, #0x8000000000000000
+    b 1f
+resumed:
+    ldr x4, =suspended_sp
+    ldr x4, [x4]
+    mov sp, x4
+1:  ldp x19, x20, [sp, #16]
+    ldp x21, x22, [sp, #32]
+    ldp x23, x24, [sp, #48]
+    ldp x25, x26, [sp, #64]
+    ldp x27, x28, [sp, #80]
+    ldp x29, x30, [sp], #96
+    ret
+    .ltorg
+
     .global call /* u64 call(u64 function, u64 x1, u64 x2, u64 x3, u64 kept[14]) */
 call:
     stp x29, x30, [sp, #-32]!
@@ -45,6 +76,8 @@ call:
 
     .bss
     .balign 16
+suspended_sp:
+    .space 16
     .space 16384
 stack_end:
     .space 16384

@@ -16,6 +16,7 @@ enum { NOT_SUPPORTED = -1, INVALID_PARAMETERS = -2, ALREADY_ON = -4, ON_PENDING 
 enum { AFFINITY_ON = 0, AFFINITY_OFF = 1 };
 
 u64 call(u64 function, u64 x1, u64 x2, u64 x3, u64 kept[14]);
+u64 power_down(u64 function, u64 state);
 void second_entry(void);
 void second(u64 context);
 
@@ -48,11 +49,33 @@ static void show_value(const char *name, u64 value) {
     print("\n");
 }
 
+/* EDPRSR of a hart: PU, SPD, SR, OSLK. QEMU has no debug registers. */
+#define EDPRSR(hart) MMIO32(0xb010314 + 0x100000 * (u64)(hart))
+#define EDPRCR(hart) MMIO32(0xb010310 + 0x100000 * (u64)(hart))
+#define EDLAR(hart) MMIO32(0xb010fb0 + 0x100000 * (u64)(hart))
+#define OSLAR(hart) MMIO32(0xb010300 + 0x100000 * (u64)(hart))
+enum { PU = 1, SPD = 2, SR = 8, OSLK = 32, CORENPDRQ = 1, CWRR = 2, COREPURQ = 8, KEY = 0xc5acce55 };
+
 /* What hart 1 found. */
 static volatile u64 found_context, found_level, found_mpidr, found_daif, found_control, is_done, may_go_off;
 
+static volatile u64 wakes_first;
+
+/* Hart 0 gives up its power, and hart 1 sends it an interrupt. */
+static void wake_first(void) {
+    while (EDPRSR(0) & PU)
+        ;
+    found_context = EDPRSR(0);
+    MMIO32(GICD_BASE + 0xf00) = 1 << 16 | 1; /* SGI 1 to hart 0 */
+}
+
 void second(u64 context) {
     u64 ignored[14];
+    if (wakes_first) {
+        wake_first();
+        wakes_first = 0;
+        call(CPU_OFF, 0, 0, 0, ignored);
+    }
     found_context = context;
     found_level = mrs(CurrentEL);
     found_mpidr = mrs(mpidr_el1) & 0xffffff;
@@ -144,8 +167,79 @@ static void test_standby(void) {
     CHECK(MMIO32(GICC_BASE + 0xc), 27);
     msr(cntv_ctl_el0, 2);
     MMIO32(GICC_BASE + 0x10) = 27;
-    if (!is_qemu) /* QEMU 7.2 takes a power state without standby for standby */
-        CHECK(psci(CPU_SUSPEND, 1 << 16, (u64)second_entry, 0), (u64)INVALID_PARAMETERS);
+    CHECK(psci(CPU_SUSPEND, 1 << 24, 0, 0), (u64)INVALID_PARAMETERS); /* not of the hart alone */
+}
+
+/* Without power until an interrupt. QEMU 7.2 takes that for standby. */
+static void test_power_down(void) {
+    CHECK(psci(CPU_SUSPEND, 1 << 16, (u64)second_entry + 2, 0), (u64)INVALID_ADDRESS);
+    wakes_first = 1;
+    dsb();
+    CHECK(psci(CPU_ON, 1, (u64)second_entry, 0), 0);
+    MMIO32(GICD_BASE + 0x100) = 1 << 1;
+    msr(cntv_cval_el0, mrs(cntvct_el0)); /* the timer loses power, too, and wakes nobody */
+    msr(sctlr_el1, mrs(sctlr_el1) | 0x1000);
+    CHECK(power_down(CPU_SUSPEND, 1 << 16), 0x5a5a5a5a12345678);
+    CHECK(mrs(sctlr_el1) & 0x1000, 0);
+    CHECK(mrs(CurrentEL), 4);
+    CHECK(found_context, 0); /* EDPRSR without power */
+    CHECK(MMIO32(GICC_BASE + 0xc), 1 << 10 | 1);
+    MMIO32(GICC_BASE + 0x10) = 1 << 10 | 1;
+    CHECK(EDPRSR(0) & (PU | SPD | SR), PU | SPD | SR);
+    wait_until_off();
+    while (EDPRSR(1) & PU)
+        ;
+    /* An interrupt that is pending comes first. */
+    MMIO32(GICD_BASE + 0xf00) = 2 << 24 | 1;
+    CHECK(power_down(CPU_SUSPEND, 1 << 16), UINT64_C(1) << 63);
+    CHECK(MMIO32(GICC_BASE + 0xc), 1);
+    MMIO32(GICC_BASE + 0x10) = 1;
+    CHECK(psci(AFFINITY_INFO, 0, 0, 0), AFFINITY_ON);
+}
+
+static void start_silently(void) {
+    is_done = may_go_off = 0;
+    dsb();
+    CHECK(psci(CPU_ON, 1, (u64)second_entry, 0), 0);
+    while (!is_done)
+        ;
+}
+
+/* EDPRCR keeps power, gives power, and resets. */
+static void test_debugger(void) {
+    EDLAR(1) = KEY;
+    CHECK(EDPRSR(1), 0);
+    EDPRCR(1) = CWRR; /* a hart without power is not reset */
+    CHECK(EDPRSR(1), 0);
+    EDPRCR(1) = COREPURQ;
+    CHECK(EDPRCR(1), COREPURQ | CORENPDRQ); /* CORENPDRQ begins as COREPURQ */
+    CHECK(EDPRSR(1), PU | SPD | SR | OSLK);
+    CHECK(EDPRSR(1), PU | OSLK);
+    CHECK(psci(AFFINITY_INFO, 1, 0, 0), AFFINITY_OFF); /* the firmware has it */
+    start_silently();                                  /* and was off in appearance: */
+    CHECK(EDPRSR(1), PU | SR | OSLK);                  /* a Warm reset ended that */
+    may_go_off = 1;
+    dsb();
+    wait_until_off();
+    OSLAR(1) = 0;
+    EDPRCR(1) = COREPURQ;
+    EDPRCR(1) = 0;
+    while (EDPRSR(1) & PU)
+        ;
+    /* A reset by CWRR while it runs: the firmware takes it for off. A lock forbids it. */
+    start_silently();
+    CHECK(EDPRSR(1), PU | SPD | SR | OSLK);
+    EDPRCR(1) = CWRR;
+    CHECK(EDPRSR(1), PU | OSLK);
+    CHECK(psci(AFFINITY_INFO, 1, 0, 0), AFFINITY_ON);
+    OSLAR(1) = 0;
+    EDPRCR(1) = CORENPDRQ | CWRR;
+    wait_until_off();
+    CHECK(EDPRSR(1), PU | SR);
+    CHECK(EDPRCR(1), CORENPDRQ);
+    EDPRCR(1) = 0;
+    while (EDPRSR(1) & PU)
+        ;
 }
 
 int main(void) {
@@ -155,5 +249,9 @@ int main(void) {
     test_description();
     test_harts();
     test_standby();
+    if (!is_qemu) {
+        test_power_down();
+        test_debugger();
+    }
     finish_all();
 }

@@ -56,6 +56,10 @@ typedef struct tl_profile_report_options {
     // Counts of a row have those of all that it called; a column "self" has its own ones of the
     // first column. Keys are dso, symbol, thread, process. Needs a profile with a call graph.
     bool with_children;
+    // Rows have the share of samples that the PMU of tl_run_options.sample_period took, beside the
+    // share of the truth. `events` are sampled ones; NULL: all. `order` and `with_children` do not
+    // go with it.
+    bool against_truth;
     // A function, NULL: none. Rows are who calls it, or whom it calls, and have what these calls
     // caused and how often they were made. Needs a profile with a call graph; give one of both.
     const char *callers, *callees;

@@ -181,6 +181,11 @@ typedef struct tl_run_options {
     // detailed core sample_warm_up uncounted ones and a window of sample_window, and so on, over
     // all harts. Counts of what takes time are extrapolated from the windows: tl_count.is_estimate.
     uint64_t sample_window, sample_stretch, sample_warm_up; // sample_window 0: no sampling
+
+    // With `pmu` and a recorder (tally/profile.h): the counters of `pmu` interrupt after so many
+    // `events`, as Linux perf uses them to sample. NULL events: cycles. The result is as without a
+    // pmu. 0: the pmu counts.
+    uint64_t sample_period;
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The Arm board, at the addresses of QEMU's `virt` with secure=on: GICv2 0x8000000 with the
 // interfaces of harts at 0x8010000, PL011 0x9000000 (interrupt 33), PL031 0x9010000 (34), power
-// control 0x90b0000, debug components from 0xb000000 on (arm_debug.h), virtio-mmio slots 0xa000000
-// + 0x200 k (48 + k). A finisher at 0x100000, which QEMU's board lacks, takes an exit status, as on
-// the RISC-V board. RAM stands at 0x80000000, where QEMU has RAM when it is given 2 GiB. The
-// generic timers are parts of the harts; a device without a window ticks them and drives their
-// interrupts 27, 29 and 30. Interrupt 23 is that of the performance monitors.
+// control 0x90b0000, virtio-mmio slots 0xa000000 + 0x200 k (48 + k). The power controller of the
+// cores (arm_power.h), the debug components (arm_debug.h) and a finisher are not QEMU's. The
+// finisher at 0x100000 takes an exit status, as on the RISC-V board. RAM stands at 0x80000000,
+// where QEMU has RAM when it is given 2 GiB. The generic timers are parts of the harts; a device
+// without a window ticks them and drives their interrupts 27, 29 and 30. Interrupt 23 is that of
+// the performance monitors.
 #include "base/bits.h"
 #include "board/arm_debug.h"
+#include "board/arm_power.h"
 #include "board/tree.h"
 #include "dev/devices.h"
 #include "isa/a64/hart.h"
@@ -23,6 +25,7 @@ typedef struct timers {
     tl_board *board;
     tl_a64_host host;
     tl_arm_debug *debug;
+    tl_arm_power *power;
     uint32_t lines[TL_MAX_HARTS]; // as the interrupt controller has them
 } timers;
 
@@ -88,6 +91,9 @@ static void halted(void *ctx, tl_hart *h) {
     tl_arm_debug_halted(t->debug, h);
 }
 static void attend(void *ctx, tl_hart *h) { tl_arm_debug_attend(((timers *)ctx)->debug, h); }
+static void waits(void *ctx, tl_hart *h) { tl_arm_power_waits(((timers *)ctx)->power, h); }
+static void power_requested(void *ctx) { tl_arm_power_requested(((timers *)ctx)->power); }
+static void reset(void *ctx, tl_hart *h) { tl_arm_power_reset(((timers *)ctx)->power, h); }
 static void pmu_interrupt(void *ctx, tl_hart *h, bool level) {
     timers *t = ctx;
     tl_gic_set_private(t->board->interrupt_controller, h->id, TL_A64_INTID_PMU, level);
@@ -106,6 +112,9 @@ static tl_status timers_new(tl_board *board, tl_device **ret_device, tl_error *e
                             .pmu_interrupt = pmu_interrupt,
                             .halted = halted,
                             .attend = attend,
+                            .waits = waits,
+                            .power_requested = power_requested,
+                            .reset = reset,
                             .rom_paddr = TL_CORESIGHT_PADDR};
     for (uint32_t i = 0; i < board->n_harts; i++)
         tl_a64(board->machine->harts[i])->sys.host = &t->host;
@@ -119,9 +128,11 @@ static tl_status make_devices(tl_board *board, tl_error *err) {
     const tl_device_place rtc = tl_board_place(board, PL031_PADDR, INTID_PL031);
     const tl_device_place power = tl_board_place(board, POWER_PADDR, 0);
     const tl_device_place finisher = tl_board_place(board, TL_FINISHER_PADDR, 0);
-    enum { TIMERS = 1 };
+    enum { TIMERS = 2 };
+    tl_arm_power *cores = NULL;
     tl_status status;
     if (!tl_board_has_added(board, status = tl_gic_new(&gic, board->n_harts, tl_board_next_device(board), err)) ||
+        (status = tl_arm_power_new(board, &cores, err)) != TL_OK ||
         !tl_board_has_added(board, status = timers_new(board, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_pl011_new(&uart, tl_board_next_device(board), err)) ||
         !tl_board_has_added(board, status = tl_pl031_new(&rtc, TL_POWER_ON_S, tl_board_next_device(board), err)) ||
@@ -129,6 +140,8 @@ static tl_status make_devices(tl_board *board, tl_error *err) {
         !tl_board_has_added(board, status = tl_finisher_new(&finisher, tl_board_next_device(board), err)))
         return status;
     timers *t = (timers *)board->devices[TIMERS];
+    t->power = cores;
+    tl_arm_power_set_timers(cores, &t->device);
     return tl_arm_debug_new(board, &t->debug, err);
 }
 
@@ -149,7 +162,11 @@ static const tl_firmware_word firmware[] = {
 #undef WORD
 };
 
-static void woken(tl_hart *h) { tl_a64(h)->sys.waits_for_event = false; }
+static void woken(tl_hart *h) {
+    tl_a64(h)->sys.waits_for_event = false;
+    if (tl_a64(h)->debug.is_off)
+        tl_arm_power_woken(((timers *)tl_a64(h)->sys.host->ctx)->power, h);
+}
 
 const tl_board_kind tl_board_arm = {
     .isa = &tl_isa_a64,

@@ -89,8 +89,9 @@ enum { TL_IRQ_VIRTIO_FIRST = 1, TL_IRQ_UART = 10, TL_IRQ_RTC = 11 };
 struct tl_board {
     const tl_board_kind *kind;
     tl_machine *machine;
-    uint32_t n_harts;   // of the machine, those on the board
-    uint32_t requester; // hart of the access under way
+    uint32_t n_harts;                    // of the machine, those on the board
+    uint32_t requester;                  // hart of the access under way
+    const struct tl_system_entry *entry; // what every hart finds at the start
     tl_arena *arena;
     tl_device_host host;
     tl_bus bus;

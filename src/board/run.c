@@ -314,6 +314,7 @@ tl_status tl_system_new(tl_machine *machine, const tl_system_options *options, t
         tl_system_free(system);
         return status;
     }
+    system->board.entry = &system->entry;
     system->limits = (tl_run_limits){.wants_stop = options->wants_stop, .ctx = options->ctx};
     system->turns =
         (tl_turns){.now = &system->board.now_cycles, .next_event = &system->board.next_event, .has_changed = &system->board.has_woken};

@@ -10,6 +10,7 @@ typedef tl_status tl_export_write_fn(const tl_profile *profile, const tl_export_
 
 tl_export_write_fn tl_export_bmf;
 tl_export_write_fn tl_export_callgrind;
+tl_export_write_fn tl_export_firefox;
 tl_export_write_fn tl_export_folded;
 tl_export_write_fn tl_export_gem5;
 tl_export_write_fn tl_export_openmetrics;
@@ -17,5 +18,6 @@ tl_export_write_fn tl_export_perf_script;
 tl_export_write_fn tl_export_perfdata;
 tl_export_write_fn tl_export_pprof;
 tl_export_write_fn tl_export_speedscope;
+tl_export_write_fn tl_export_trace;
 
 #endif

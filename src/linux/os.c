@@ -23,6 +23,7 @@
 #include "linux/process/exec.h"
 #include "linux/process/futex.h"
 #include "linux/process/symbol.h"
+#include "model/attribution.h"
 
 static const char WHY_STACK_OVERFLOW[] = "below the stack limit";
 
@@ -524,6 +525,8 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
                 continue;
             break;
         }
+        if (h->attribution)
+            tl_attribution_own_end(h);
         if (os->deferred >> h->id & 1) {
             os->deferred &= ~(1u << h->id);
             os->hart = h;
@@ -540,6 +543,8 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             tl_pev_overflow(h->client);
             continue;
         }
+        if (os->options.interrupted && (tl_hart_pending(h) & ~(UINT64_C(1) << TL_IRQ_PERSONALITY)) != 0)
+            os->options.interrupted(os->options.ctx, h);
         if (h->run_vline == TL_NO_LINE) { // between fetch runs
             if (os->n_timers > 0 && os->timers[1]->cycle <= h->now) {
                 os->now = 0;

@@ -39,6 +39,10 @@ typedef struct tl_os_options {
     // signal interrupted such a wait. true: tl_os_run returns TL_OS_LIMIT, and a system call that
     // waited ends with EINTR. May be NULL.
     bool (*wants_stop)(void *ctx);
+    // An interrupt line that is enabled on the hart is pending, other than the personality's own.
+    // No kernel code runs for it, and it costs nothing. The call clears the line. NULL: no line is
+    // enabled.
+    void (*interrupted)(void *ctx, tl_hart *h);
     // The first process mapped a file with code, such as a library; may be NULL.
     void (*mapped_code)(void *ctx);
     void *ctx;

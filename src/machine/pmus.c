@@ -61,7 +61,7 @@ static void refused(void *ctx, uint32_t hart) {
 
 static void set_irq(void *ctx, uint32_t hart, tl_irq irq, bool level) {
     tl_hart *h = hart_of(ctx, hart);
-    if (irq != TL_IRQ_PMU)
+    if (irq != TL_IRQ_PMU || !h->is_privileged)
         tl_hart_set_irq(h, irq, level);
     else if (h->isa->pmu_interrupt)
         h->isa->pmu_interrupt(h, level);

@@ -266,17 +266,8 @@ static bool probe_data(tl_l2_client *client, uint64_t line, uint8_t keep) {
 
 void tl_memory_flush_l1d(tl_hart *h) {
     tl_hart_mem *hm = tl_mem_of(h);
-    tl_l1 *l1 = &hm->l1d;
-    for (uint32_t way = 0; way < tl_cache_n_ways(&l1->cache); way++) {
-        if (l1->lines[way].state == TL_LINE_I)
-            continue;
-        if (l1->client.l2->filter)
-            (void)evict_down(hm, way, tl_cache_line(&l1->cache, way));
-        else
-            evict_data(hm, way);
-        l1->lines[way].state = TL_LINE_I;
-        tl_cache_drop(&l1->cache, way);
-    }
+    for (uint32_t way = 0; way < tl_cache_n_ways(&hm->l1d.cache); way++)
+        tl_l1d_evict(hm, way);
 }
 
 static void note_sharing(tl_l2_client *client, uint64_t time) { tl_hart_note_sharing(((tl_l1 *)client)->hm->h, time); }

@@ -24,8 +24,8 @@ static bool probe(tl_l2 *l2, tl_l2_slice *slice, tl_l2_client *client, uint64_t 
     return has_data;
 }
 
-// `why`: TL_LINK_PROBE_*.
-static void probe_data_cache(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, tl_l2_client *client, uint64_t line, uint8_t keep,
+// `why`: TL_LINK_PROBE_*. Returns whether the data cache sent data.
+static bool probe_data_cache(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, tl_l2_client *client, uint64_t line, uint8_t keep,
                              enum tl_mem_signal why) {
     bool has_data = probe(l2, slice, client, line, keep, why);
     client->link[tl_l2_release_signal(has_data, entry->is_owned, keep != TL_LINE_I)] += 1;
@@ -35,6 +35,7 @@ static void probe_data_cache(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, t
         entry->is_dirty = false; // a first-level cache has the data
     if (keep == TL_LINE_I)
         tl_l2_remove_sharer(entry, client);
+    return has_data;
 }
 
 static tl_l2_client *owner_of(const tl_l2 *l2, const tl_l2_line *entry) {
@@ -43,7 +44,7 @@ static tl_l2_client *owner_of(const tl_l2 *l2, const tl_l2_line *entry) {
 
 void tl_l2_share_owner(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, enum tl_mem_signal why) {
     const uint8_t keep = tl_l2_is_outside(l2, (uint32_t)(entry - l2->lines)) ? TL_LINE_O : TL_LINE_S;
-    probe_data_cache(l2, slice, entry, owner_of(l2, entry), line, keep, why);
+    (void)probe_data_cache(l2, slice, entry, owner_of(l2, entry), line, keep, why);
     entry->is_owned = false;
 }
 
@@ -52,7 +53,7 @@ static void probe_all(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t
     for (uint32_t left = entry->sharers; left != 0; left &= left - 1) {
         tl_l2_client *client = l2->clients[__builtin_ctz(left)];
         if (client->bit & TL_L2_DATA_CACHES)
-            probe_data_cache(l2, slice, entry, client, line, TL_LINE_I, TL_LINK_PROBE_TAKE);
+            (void)probe_data_cache(l2, slice, entry, client, line, TL_LINE_I, TL_LINK_PROBE_TAKE);
         else
             (void)probe(l2, slice, client, line, TL_LINE_I, TL_LINK_PROBE_I);
     }
@@ -90,7 +91,7 @@ void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *en
     tl_l2 *l2 = client->l2;
     uint32_t others = tl_l2_others(entry, client);
     for (uint32_t left = others; left != 0; left &= left - 1)
-        probe_data_cache(l2, slice, entry, l2->clients[__builtin_ctz(left)], line, TL_LINE_I, TL_LINK_PROBE_STORE);
+        (void)probe_data_cache(l2, slice, entry, l2->clients[__builtin_ctz(left)], line, TL_LINE_I, TL_LINK_PROBE_STORE);
     contest(client, entry, others, time);
 }
 
@@ -305,6 +306,111 @@ void tl_l2_empty(tl_l2 *l2, const tl_agent *agent, uint64_t time) {
     }
     if (l2->filter != NULL)
         empty_outside(l2, agent, time);
+}
+
+// ---- cache maintenance
+
+static void write_clean(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint64_t time) {
+    slice->tally[TL_L2_CLEAN] += 1;
+    slice->tally[TL_L2_WRITEBACK] += 1;
+    tl_dram_write(&l2->dram, agent, line, time);
+}
+
+// Data caches among `clients` keep the line unchanged. An owner stays the owner. Without one, a
+// cache may have changed data only where the line went from owner to sharer outside this level.
+// Returns whether one had changed it.
+static bool clean_above(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint32_t clients) {
+    bool has_data = false;
+    uint32_t left = entry->sharers & TL_L2_DATA_CACHES & clients;
+    if (!entry->is_owned && l2->filter == NULL)
+        return false;
+    for (; left != 0; left &= left - 1) {
+        const uint8_t keep = entry->is_owned ? TL_LINE_E : TL_LINE_S;
+        has_data |= probe_data_cache(l2, slice, entry, l2->clients[__builtin_ctz(left)], line, keep, TL_LINK_PROBE_GET);
+    }
+    return has_data;
+}
+
+// The data of a line comes here, or the line does.
+static void clean_to_here(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t found, uint32_t clients,
+                          uint64_t time) {
+    if (!clean_above(l2, slice, &l2->lines[found], line, clients) || !tl_l2_is_outside(l2, found))
+        return;
+    slice->tally[TL_L2_EVICT_FILL] += 1;
+    l2->lines[admit(l2, slice, agent, line, found, time)].is_dirty = true;
+}
+
+static void clean_to_memory(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time) {
+    tl_l2_line *entry = &l2->lines[found];
+    if (clean_above(l2, slice, entry, line, TL_L2_DATA_CACHES) || entry->is_dirty)
+        write_clean(l2, slice, agent, line, time);
+    entry->is_dirty = false;
+}
+
+// A line of this level leaves. Where the level is not inclusive, caches above keep it.
+static void leave(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint32_t way, uint64_t time) {
+    tl_l2_line *entry = &l2->lines[slice->first_way + way];
+    if (l2->filter != NULL)
+        evict_alone(l2, slice, agent, way, time);
+    else
+        tl_l2_evict(l2, slice, agent, way, entry, time);
+    *entry = (tl_l2_line){0};
+    tl_cache_drop(&slice->cache, way);
+}
+
+static void clean_and_drop(tl_l2 *l2, tl_l2_slice *slice, const tl_agent *agent, uint64_t line, uint32_t found, uint64_t time) {
+    tl_l2_line *entry = &l2->lines[found];
+    bool has_data = false;
+    for (uint32_t left = entry->sharers & TL_L2_DATA_CACHES; left != 0; left &= left - 1)
+        has_data |= probe_data_cache(l2, slice, entry, l2->clients[__builtin_ctz(left)], line, TL_LINE_I, TL_LINK_PROBE_TAKE);
+    entry->is_owned = false;
+    if (!tl_l2_is_outside(l2, found)) {
+        leave(l2, slice, agent, tl_l2_cache_way(l2, slice, found), time);
+        return;
+    }
+    if (has_data)
+        write_clean(l2, slice, agent, line, time);
+    if (entry->sharers == 0)
+        tl_snoop_filter_release(l2->filter, found);
+}
+
+void tl_l2_maintain(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_maintenance what, uint64_t time) {
+    tl_l2_slice *slice = tl_l2_slice_of(l2, line);
+    const uint32_t found = tl_l2_find(l2, line);
+    if (found == TL_NO_WAY || l2->bsq != NULL)
+        return;
+    tl_server_occupy(&slice->server, time, l2->busy_cycles);
+    switch (what) {
+    case TL_CLEAN_L1: clean_to_here(l2, slice, agent, line, found, TL_L2_DATA_CACHES, time); break;
+    case TL_CLEAN: clean_to_memory(l2, slice, agent, line, found, time); break;
+    case TL_CLEAN_DROP: clean_and_drop(l2, slice, agent, line, found, time); break;
+    }
+}
+
+void tl_l2_clean_client(tl_l2_client *client, uint64_t line, uint64_t time) {
+    tl_l2 *l2 = client->l2;
+    tl_l2_slice *slice = tl_l2_slice_of(l2, line);
+    const uint32_t found = tl_l2_find(l2, line);
+    if (found == TL_NO_WAY || l2->bsq != NULL)
+        return;
+    tl_server_occupy(&slice->server, time, l2->busy_cycles);
+    clean_to_here(l2, slice, &client->agent, line, found, client->bit, time);
+}
+
+void tl_l2_maintain_way(tl_l2 *l2, const tl_agent *agent, uint32_t set, uint32_t way, tl_maintenance what, uint64_t time) {
+    const uint64_t place = (uint64_t)set << l2->line_log2;
+    tl_l2_slice *slice = tl_l2_slice_of(l2, place);
+    const uint32_t index = tl_cache_first_way(&slice->cache, place) + way;
+    if (l2->bsq != NULL || way >= slice->cache.ways || slice->cache.tags[index] == TL_NO_TAG)
+        return;
+    tl_server_occupy(&slice->server, time, l2->busy_cycles);
+    tl_l2_line *entry = &l2->lines[slice->first_way + index];
+    if (what == TL_CLEAN_DROP) {
+        leave(l2, slice, agent, index, time);
+    } else if (entry->is_dirty) {
+        write_clean(l2, slice, agent, tl_cache_line(&slice->cache, index), time);
+        entry->is_dirty = false;
+    }
 }
 
 // A request uses a line that is here; `hit`: TL_LINK_*_HIT.

@@ -13,6 +13,7 @@
 #include "mem/cache.h"
 #include "mem/dram.h"
 #include "mem/snoop_filter.h"
+#include "model/hart.h"
 
 // States in a client; in an instruction cache I or S. O: M that others read, where no level below
 // has the line. From M on, a line has data for the levels below. O is negative as a signed number,
@@ -123,6 +124,12 @@ uint64_t tl_l2_put(tl_l2_client *client, const tl_agent *agent, uint64_t line, u
 
 // Every line goes, those above first, and memory gets what was changed.
 void tl_l2_empty(tl_l2 *l2, const tl_agent *agent, uint64_t time);
+
+// Cache maintenance of one line (model/hart.h): in all data caches and here, in this one data cache
+// alone, or here alone in a way of a set of all slices. Lines of detailed cores stay as they are.
+void tl_l2_maintain(tl_l2 *l2, const tl_agent *agent, uint64_t line, tl_maintenance what, uint64_t time);
+void tl_l2_clean_client(tl_l2_client *client, uint64_t line, uint64_t time); // TL_CLEAN_L1
+void tl_l2_maintain_way(tl_l2 *l2, const tl_agent *agent, uint32_t set, uint32_t way, tl_maintenance what, uint64_t time);
 
 // With a snoop filter: a data cache evicted the line, which comes to the second level, and an
 // instruction cache dropped it. A request or an eviction may give other lines another index.

@@ -527,7 +527,36 @@ static bool line_at(const tl_hart *h, bool is_fetch, uint32_t way, tl_line_view 
     return true;
 }
 
-static void evict_line(tl_hart *h, uint32_t way) { tl_l1d_evict(tl_mem_of(h), way); }
+static void maintain_line(tl_hart *h, uint64_t paddr, tl_maintenance what) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    if (tl_is_ram(hm->memory, paddr))
+        tl_l2_maintain(&hm->memory->l2, &hm->l1d.client.agent, paddr & h->line_mask, what, h->now);
+}
+
+static void maintain_way(tl_hart *h, uint32_t level, uint32_t set, uint32_t way, tl_maintenance what) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    const tl_cache *cache = &hm->l1d.cache;
+    if (level == 2)
+        tl_l2_maintain_way(&hm->memory->l2, &hm->l1d.client.agent, set, way, what, h->now);
+    if (level != 1 || way >= cache->ways)
+        return;
+    const uint32_t index = (set & cache->set_mask) * cache->ways + way;
+    if (what == TL_CLEAN_DROP)
+        tl_l1d_evict(hm, index);
+    else if (hm->l1d.lines[index].state >= TL_LINE_M)
+        tl_l2_clean_client(&hm->l1d.client, tl_cache_line(cache, index), h->now);
+}
+
+static void drop_code_line(tl_hart *h, uint64_t paddr) {
+    tl_memory *memory = tl_mem_of(h)->memory;
+    for (uint32_t i = 0; i < memory->config.n_harts; i++) {
+        tl_hart_mem *hm = &memory->harts[i];
+        const uint32_t way = tl_cache_find(&hm->l1i.cache, paddr & h->line_mask);
+        if (tl_is_ram(memory, paddr) && way != TL_NO_WAY)
+            tl_l1i_drop(hm, way);
+        hm->h->code_generation += 1;
+    }
+}
 
 static bool page_at(const tl_hart *h, tl_tlb_kind kind, uint32_t entry, tl_page *ret_page) {
     const tl_hart_mem *hm = h->mem;
@@ -560,7 +589,7 @@ static void protection_changed(tl_hart *h) {
     .drop_code = drop_code, .flush_translation = flush_translation, .broadcast_drop_code = broadcast_drop_code,                       \
     .broadcast_flush_translation = broadcast_flush_translation, .context_changed = context_changed, .rights_changed = rights_changed, \
     .protection_changed = protection_changed, .drop_translations = drop_translations, .line_at = line_at, .page_at = page_at,         \
-    .table_at = table_at, .evict_line = evict_line
+    .table_at = table_at, .maintain_line = maintain_line, .maintain_way = maintain_way, .drop_code_line = drop_code_line
 
 #define FIXED \
     .load = load_fixed, .store = store_fixed, .look_up = look_up_fixed, .reach_load = reach_load_fixed, .reach_store = reach_store_fixed

@@ -15,7 +15,9 @@
 typedef struct own_hart {
     uint64_t space, transfer_pc;
     uint64_t *transfer_counts; // of the context of the transfer
-    bool has_transfer;
+    bool has_transfer, has_end;
+    uint64_t end_space, end_pc; // of the instruction before which the last run ended
+    uint64_t *end_counts;       // of its context
 } own_hart;
 
 typedef struct source { // of counts that an engine holds back
@@ -425,7 +427,33 @@ void tl_attribution_book(tl_hart *h) {
     h->attribution->owner_is_access = false;
 }
 
-void tl_attribution_end(tl_hart *h) { tl_attribution_own(h, h->pc); }
+void tl_attribution_end(tl_hart *h) {
+    tl_attribution *a = h->attribution;
+    own_hart *own = &a->harts[h->id];
+    tl_attribution_own(h, h->pc);
+    own->has_end = true;
+    own->end_space = a->owner_space;
+    own->end_pc = a->owner_pc;
+    own->end_counts = a->owner_counts;
+}
+
+void tl_attribution_own_end(tl_hart *h) {
+    tl_attribution *a = h->attribution;
+    const own_hart *end = &a->harts[h->id];
+    if (!end->has_end) {
+        tl_attribution_own(h, h->pc);
+        return;
+    }
+    if (a->owner_space == end->end_space && a->owner_pc == end->end_pc)
+        return;
+    for (uint32_t hart = 0; hart < a->n_harts; hart++)
+        settle(a, hart);
+    book_owned(a);
+    a->owner_space = end->end_space;
+    a->owner_pc = end->end_pc;
+    a->owner_counts = end->end_counts;
+    a->owner_is_access = false;
+}
 
 void tl_attribution_transfer(tl_hart *h, uint64_t pc) {
     own_hart *own = &h->attribution->harts[h->id];
@@ -455,6 +483,12 @@ void tl_attribution_execute(tl_hart *h, uint64_t pc, int64_t n) {
     tl_attribution_pour_executed(h, pc, n);
     if (sink && sink->executed_event != TL_NO_EVENT)
         sink->counts[h->id][sink->executed_event] += (uint64_t)n;
+}
+
+uint32_t tl_attribution_row_at(tl_hart *h, uint64_t pc) {
+    tl_attribution *a = h->attribution;
+    const tl_attribution_row *row = row_of(a, a->harts[h->id].space, pc);
+    return row ? (uint32_t)(row - a->rows) : UINT32_MAX;
 }
 
 void tl_attribution_add(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n) {

@@ -73,11 +73,17 @@ void tl_attribution_own_access(tl_hart *h, uint64_t pc);
 void tl_attribution_book(tl_hart *h);
 // A run of the hart ends: what is counted now belongs to the instruction at h->pc.
 void tl_attribution_end(tl_hart *h);
+// Counts from now on belong to the instruction before which the last run of this hart ended; h->pc,
+// if it has not run.
+void tl_attribution_own_end(tl_hart *h);
 // The control transfer at pc is about to be predicted. Its counts are booked before the next ones.
 void tl_attribution_transfer(tl_hart *h, uint64_t pc);
 void tl_attribution_settle(tl_hart *h); // books the last transfer
 // The instruction retired n times; negative: taken back.
 void tl_attribution_execute(tl_hart *h, uint64_t pc, int64_t n);
+// The number of the row of this instruction, which may be made with no counts. UINT32_MAX: the host
+// has no memory, as tl_attribution_check says.
+uint32_t tl_attribution_row_at(tl_hart *h, uint64_t pc);
 // The caller adds n to the tally TL_S_* of the hart, and it is the instruction's own. n may be
 // negative, as an unsigned number.
 void tl_attribution_add(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n);

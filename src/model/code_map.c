@@ -28,6 +28,10 @@ void tl_code_map_free(tl_code_map *map) {
     free(map->spaces);
     free(map->mappings);
     free(map->rows);
+    for (uint32_t i = 0; i < map->n_dumps; i++)
+        free(map->dumps[i].bytes);
+    free(map->dumps);
+    free(map->stints);
     free(map);
 }
 
@@ -73,6 +77,35 @@ uint32_t tl_code_map_space(tl_code_map *map, uint32_t thread, uint64_t memory) {
         return TL_CODE_NONE;
     map->spaces[map->n_spaces] = (tl_code_space){.memory = memory, .thread = thread, .last_row = TL_CODE_NONE};
     return map->n_spaces++;
+}
+
+void tl_code_map_dump(tl_code_map *map, int32_t pid, uint8_t *bytes, uint64_t n_bytes) {
+    uint32_t i = 0;
+    while (i < map->n_dumps && map->dumps[i].pid != pid)
+        i++;
+    if (i < map->n_dumps) {
+        free(map->dumps[i].bytes);
+    } else if (make_room(map, (void **)&map->dumps, i, sizeof *map->dumps)) {
+        map->n_dumps++;
+    } else {
+        free(bytes);
+        return;
+    }
+    map->dumps[i] = (tl_code_dump){pid, bytes, n_bytes};
+}
+
+void tl_code_map_arrive(tl_code_map *map, uint32_t hart, uint32_t thread, uint64_t cycle) {
+    if (!map->keeps_stints || thread == TL_CODE_NONE || !make_room(map, (void **)&map->stints, map->n_stints, sizeof *map->stints))
+        return;
+    tl_code_map_leave(map, hart, cycle);
+    map->stints[map->n_stints] = (tl_code_stint){thread, hart, cycle, cycle};
+    map->open_stint[hart] = ++map->n_stints;
+}
+
+void tl_code_map_leave(tl_code_map *map, uint32_t hart, uint64_t cycle) {
+    if (map->open_stint[hart] != 0)
+        map->stints[map->open_stint[hart] - 1].end_cycles = cycle;
+    map->open_stint[hart] = 0;
 }
 
 uint32_t tl_code_map_mapping(tl_code_map *map, const tl_code_mapping *mapping) {

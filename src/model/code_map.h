@@ -43,6 +43,17 @@ typedef struct tl_code_mapping {
     uint64_t start, end, offset;
 } tl_code_mapping;
 
+typedef struct tl_code_dump { // a file in which a JIT of this process described its code
+    int32_t pid;
+    uint8_t *bytes;
+    uint64_t n_bytes;
+} tl_code_dump;
+
+typedef struct tl_code_stint { // of a thread on a hart
+    uint32_t thread, hart;
+    uint64_t begin_cycles, end_cycles;
+} tl_code_stint;
+
 typedef struct tl_code_row { // beside the attribution's row of this number
     uint32_t object;         // or TL_CODE_NONE: not known yet
     uint32_t mapping;
@@ -58,7 +69,11 @@ typedef struct tl_code_map {
     tl_code_space *spaces;
     tl_code_mapping *mappings;
     tl_code_row *rows;
-    uint32_t n_objects, n_processes, n_threads, n_spaces, n_mappings, n_rows;
+    tl_code_dump *dumps;
+    tl_code_stint *stints; // in order of their begin
+    uint32_t n_objects, n_processes, n_threads, n_spaces, n_mappings, n_rows, n_dumps, n_stints;
+    bool keeps_stints;                 // they grow with the length of the run
+    uint32_t open_stint[TL_MAX_HARTS]; // + 1; 0: no thread is on the hart
     bool lacks_memory;
 } tl_code_map;
 
@@ -73,6 +88,13 @@ uint32_t tl_code_map_space(tl_code_map *map, uint32_t thread, uint64_t memory); 
 uint32_t tl_code_map_mapping(tl_code_map *map, const tl_code_mapping *mapping);
 // An object of this kind, device, inode and pid. *ret_is_new: the caller fills its bytes.
 uint32_t tl_code_map_object(tl_code_map *map, const tl_code_object *like, const char *path, bool *ret_is_new);
+
+// Takes ownership of the bytes. They replace those of the process before.
+void tl_code_map_dump(tl_code_map *map, int32_t pid, uint8_t *bytes, uint64_t n_bytes);
+
+// With keeps_stints. A thread comes onto the hart; it leaves the hart.
+void tl_code_map_arrive(tl_code_map *map, uint32_t hart, uint32_t thread, uint64_t cycle);
+void tl_code_map_leave(tl_code_map *map, uint32_t hart, uint64_t cycle);
 
 // Rows that the attribution got since the last call come to their spaces.
 void tl_code_map_scan(tl_code_map *map);

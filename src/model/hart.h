@@ -107,7 +107,8 @@ enum { TL_VIEW_U, TL_VIEW_S, TL_VIEW_M };
 
 // An interrupt line, as the ISA numbers them.
 typedef uint32_t tl_irq;
-// The output of a PMU that the board wires to an interrupt controller (tl_isa.pmu_interrupt).
+// The output of a PMU that the board wires to an interrupt controller (tl_isa.pmu_interrupt). Under
+// a personality there is none, and the line is the hart's own.
 enum { TL_IRQ_PMU = 61 };
 // No register shows it. An event of the user-mode personality has overflowed
 // (linux/perf/perf_event.h).
@@ -162,6 +163,11 @@ typedef struct tl_regime {
 static inline bool tl_is_permitted(const tl_rights *rights, uint8_t flags) {
     return (flags & rights->any) != 0 && (flags & rights->mask) == rights->wanted;
 }
+
+// Maintenance of a line of data. A changed line goes to the second level (CLEAN_L1) or to memory.
+// TL_CLEAN and TL_CLEAN_L1 leave the line where it is, TL_CLEAN_DROP takes it out. Maintenance of a
+// way moves its line to the next level.
+typedef enum tl_maintenance { TL_CLEAN_L1, TL_CLEAN, TL_CLEAN_DROP } tl_maintenance;
 
 // The TLB entries that maintenance drops: those of this world, and of the conditions that are set.
 typedef struct tl_tlb_drop_request {
@@ -229,9 +235,13 @@ typedef struct tl_mem_port {
     bool (*line_at)(const tl_hart *h, bool is_fetch, uint32_t way, tl_line_view *ret_line);
     bool (*page_at)(const tl_hart *h, tl_tlb_kind kind, uint32_t entry, struct tl_page *ret_page);
     bool (*table_at)(const tl_hart *h, uint32_t entry, struct tl_walk_table *ret_table);
-    // The line of a way of the L1D, if it holds one, leaves for the second level, as if evicted.
-    // The hart does not wait. `way` is as above, and names no way beyond the cache.
-    void (*evict_line)(tl_hart *h, uint32_t way);
+    // Maintenance by software, which no hart waits for. An address outside RAM changes nothing.
+    // maintain_line: in the data caches of every hart and in the second level. maintain_way: the
+    // line of a way of the L1D of this hart (level 1) or of the second level (level 2); other
+    // places change nothing. drop_code_line: in the L1I of every hart.
+    void (*maintain_line)(tl_hart *h, uint64_t paddr, tl_maintenance what);
+    void (*maintain_way)(tl_hart *h, uint32_t level, uint32_t set, uint32_t way, tl_maintenance what);
+    void (*drop_code_line)(tl_hart *h, uint64_t paddr);
     // h->regime has other rights or another data_view. Clears slots that contradict them.
     void (*rights_changed)(tl_hart *h, const tl_regime *old);
     void (*protection_changed)(tl_hart *h); // tl_isa.permits has other answers

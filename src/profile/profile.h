@@ -118,6 +118,32 @@ typedef struct tl_profile_interval {
     uint32_t first_count, n_counts; // in interval_counts
 } tl_profile_interval;
 
+typedef struct tl_profile_stint { // of a thread on a hart
+    uint32_t thread, hart;
+    uint64_t begin_cycles, end_cycles;
+} tl_profile_stint;
+
+typedef struct tl_profile_region {
+    const char *name;
+} tl_profile_region;
+
+typedef struct tl_profile_visit {
+    uint32_t region;
+    uint64_t begin_cycles, end_cycles;
+} tl_profile_visit;
+
+typedef struct tl_profile_sampled { // an event that a PMU sampled
+    const char *name, *pmu, *method;
+    const char *truth; // formula over names of events; NULL: no signal counts the same
+    uint64_t period, n_samples, n_lost;
+    uint32_t first_sample, n_groups; // in samples
+} tl_profile_sampled;
+
+typedef struct tl_profile_sample { // of one instruction and thread
+    uint32_t insn, thread;
+    uint64_t n;
+} tl_profile_sample;
+
 typedef struct tl_profile {
     tl_arena arena;               // holds texts
     tl_profile_setting *settings; // by name
@@ -135,8 +161,13 @@ typedef struct tl_profile {
     tl_profile_tally *context_counts; // by context and event
     tl_profile_interval *intervals;
     tl_profile_tally *interval_counts;
+    tl_profile_stint *stints;
+    tl_profile_region *regions;
+    tl_profile_visit *visits;
+    tl_profile_sampled *sampled;
+    tl_profile_sample *samples; // by sampled event, instruction and thread
     uint32_t n_settings, n_events, n_objects, n_processes, n_threads, n_mappings, n_sources, n_functions, n_inlined, n_insns, n_counts,
-        n_contexts, n_context_counts, n_intervals, n_interval_counts;
+        n_contexts, n_context_counts, n_intervals, n_interval_counts, n_stints, n_regions, n_visits, n_sampled, n_samples;
 } tl_profile;
 
 TL_MUST_CHECK tl_status tl_profile_new(tl_profile **ret_profile, tl_error *err); // empty
@@ -162,7 +193,8 @@ TL_MUST_CHECK tl_status tl_profile_write(const tl_profile *profile, FILE *stream
 
 // TL_ENOENT, TL_EACCESS, TL_EIO: the file cannot be read. TL_EFORMAT: it is no profile, or a
 // damaged one. Whatever the bytes are, indexes of a profile are in range, and counts sum up to the
-// totals. Counts of contexts do, too, for each event that has any.
+// totals. Counts of contexts do, too, for each event that has any, and so do those of
+// intervals, if there are any. Samples sum up to n_samples.
 TL_MUST_CHECK tl_status tl_profile_open(const char *path, tl_profile **ret_profile, tl_error *err);
 // Reads a profile from bytes of the caller, with the errors of tl_profile_open.
 TL_MUST_CHECK tl_status tl_profile_read(const void *bytes, size_t n_bytes, const char *name, tl_profile **ret_profile, tl_error *err);

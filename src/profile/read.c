@@ -198,6 +198,7 @@ static void get_interval(profile_reader *r, void *item) {
     interval->end_cycles = number(r);
     interval->begin_ns = number(r);
     interval->end_ns = number(r);
+    r->is_damaged |= interval->end_cycles < interval->begin_cycles || interval->end_ns < interval->begin_ns;
 }
 
 // Counts of owner `i` begin where those of the one before end.
@@ -241,6 +242,52 @@ static void get_interval_count(profile_reader *r, void *item) {
     count->n = number(r);
 }
 
+static void get_stint(profile_reader *r, void *item) {
+    tl_profile_stint *stint = item;
+    stint->thread = number_below(r, r->profile->n_threads);
+    stint->hart = number_below(r, UINT32_MAX);
+    stint->begin_cycles = number(r);
+    stint->end_cycles = number(r);
+    r->is_damaged |= stint->end_cycles < stint->begin_cycles;
+}
+
+static void get_region(profile_reader *r, void *item) { ((tl_profile_region *)item)->name = text(r, false); }
+
+static void get_visit(profile_reader *r, void *item) {
+    tl_profile_visit *visit = item;
+    visit->region = number_below(r, r->profile->n_regions);
+    visit->begin_cycles = number(r);
+    visit->end_cycles = number(r);
+    r->is_damaged |= visit->end_cycles < visit->begin_cycles;
+}
+
+static void get_sampled(profile_reader *r, void *item) {
+    tl_profile_sampled *sampled = item;
+    sampled->name = text(r, false);
+    sampled->pmu = text(r, false);
+    sampled->method = text(r, false);
+    sampled->period = number(r);
+    sampled->truth = text(r, true);
+    sampled->n_samples = number(r);
+    sampled->n_lost = number(r);
+    r->is_damaged |= sampled->period == 0;
+}
+
+static void get_sample(profile_reader *r, void *item) {
+    tl_profile_sample *sample = item;
+    const uint32_t n_sampled = r->profile->n_sampled;
+    if (!has_owner(r, n_sampled))
+        return;
+    const uint32_t at = (uint32_t)(sample - r->profile->samples), owner = number_below(r, n_sampled);
+    tl_profile_sampled *sampled = &r->profile->sampled[owner];
+    if (r->is_damaged || sampled->n_groups == 0)
+        sampled->first_sample = at;
+    sampled->n_groups++;
+    sample->insn = number_below(r, r->profile->n_insns);
+    sample->thread = number_below(r, r->profile->n_threads);
+    sample->n = number(r);
+}
+
 static uint32_t count_rows(profile_reader *r, const char *table) {
     char sql[80];
     uint32_t n = 0;
@@ -265,8 +312,27 @@ typedef struct reader_table {
     void (*get)(profile_reader *r, void *item);
 } reader_table;
 
+// Files of earlier versions do not have these tables.
+static bool is_later(const char *table) {
+    static const char *const later[] = {"stint", "region", "visit", "sampled", "sample_count"};
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+        if (strcmp(table, later[i]) == 0)
+            return true;
+    return false;
+}
+
+static bool has_table(profile_reader *r, const char *name) {
+    const bool is_there = sqlite3_prepare_v2(r->database, "SELECT 1 FROM sqlite_schema WHERE name = ?", -1, &r->row, NULL) == SQLITE_OK &&
+                          sqlite3_bind_text(r->row, 1, name, -1, SQLITE_STATIC) == SQLITE_OK && sqlite3_step(r->row) == SQLITE_ROW;
+    sqlite3_finalize(r->row);
+    r->row = NULL;
+    return is_there;
+}
+
 static void read_table(profile_reader *r, const reader_table *table) {
     r->table = table->name;
+    if (is_later(table->name) && !has_table(r, table->name))
+        return;
     const uint32_t n = count_rows(r, table->name);
     if (r->is_damaged)
         return;
@@ -321,19 +387,32 @@ static void check_sums(profile_reader *r) {
     free(sums);
 }
 
-// Contexts have all of an event, or nothing.
-static void check_context_sums(profile_reader *r) {
+static void check_sample_sums(profile_reader *r) {
+    const tl_profile *p = r->profile;
+    r->table = "sample_count";
+    for (uint32_t i = 0; i < p->n_sampled; i++) {
+        uint64_t sum = 0;
+        for (uint32_t k = 0; k < p->sampled[i].n_groups; k++)
+            sum += p->samples[p->sampled[i].first_sample + k].n;
+        r->is_damaged |= sum != p->sampled[i].n_samples;
+    }
+}
+
+// Contexts have all of an event, or nothing. Intervals have all of every event, or there are none.
+static void check_tallies(profile_reader *r, const char *table, const tl_profile_tally *tallies, uint32_t n, bool must_have_all) {
     const tl_profile *p = r->profile;
     uint64_t *sums = calloc((size_t)p->n_events + 1, sizeof *sums);
     bool *is_counted = calloc((size_t)p->n_events + 1, sizeof *is_counted);
-    r->table = "context_count";
+    r->table = table;
     r->lacks_memory |= !sums || !is_counted;
-    for (uint32_t i = 0; sums && is_counted && i < p->n_context_counts; i++) {
-        sums[p->context_counts[i].event] += p->context_counts[i].n;
-        is_counted[p->context_counts[i].event] = true;
+    for (uint32_t i = 0; sums && is_counted && i < n; i++) {
+        sums[tallies[i].event] += tallies[i].n;
+        is_counted[tallies[i].event] = true;
     }
-    for (uint32_t i = 0; sums && is_counted && i < p->n_events; i++)
-        r->is_damaged |= is_counted[i] && (p->events[i].kind != TL_PROFILE_SIGNAL || sums[i] != p->events[i].total);
+    for (uint32_t i = 0; sums && is_counted && i < p->n_events; i++) {
+        const bool is_signal = p->events[i].kind == TL_PROFILE_SIGNAL;
+        r->is_damaged |= (is_counted[i] || (must_have_all && is_signal)) && (!is_signal || sums[i] != p->events[i].total);
+    }
     free(sums);
     free(is_counted);
 }
@@ -364,6 +443,13 @@ static void read_all_tables(profile_reader *r) {
          get_interval},
         {"interval_count", "SELECT interval, event, n FROM interval_count ORDER BY interval, event", ITEMS(interval_counts), false,
          get_interval_count},
+        {"stint", "SELECT id, thread, hart, begin_cycles, end_cycles FROM stint ORDER BY id", ITEMS(stints), true, get_stint},
+        {"region", "SELECT id, name FROM region ORDER BY id", ITEMS(regions), true, get_region},
+        {"visit", "SELECT id, region, begin_cycles, end_cycles FROM visit ORDER BY id", ITEMS(visits), true, get_visit},
+        {"sampled", "SELECT id, name, pmu, method, period, truth, n_samples, n_lost FROM sampled ORDER BY id", ITEMS(sampled), true,
+         get_sampled},
+        {"sample_count", "SELECT sampled, instruction, thread, n FROM sample_count ORDER BY sampled, instruction, thread", ITEMS(samples),
+         false, get_sample},
     };
 #undef ITEMS
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && !r->is_damaged && !r->lacks_memory; i++)
@@ -373,7 +459,11 @@ static void read_all_tables(profile_reader *r) {
     if (!r->is_damaged && !r->lacks_memory)
         check_sums(r);
     if (!r->is_damaged && !r->lacks_memory)
-        check_context_sums(r);
+        check_tallies(r, "context_count", r->profile->context_counts, r->profile->n_context_counts, false);
+    if (!r->is_damaged && !r->lacks_memory)
+        check_tallies(r, "interval_count", r->profile->interval_counts, r->profile->n_interval_counts, r->profile->n_intervals > 0);
+    if (!r->is_damaged && !r->lacks_memory)
+        check_sample_sums(r);
 }
 
 static int64_t pragma(profile_reader *r, const char *sql) {
@@ -395,13 +485,17 @@ static bool has_schema(profile_reader *r) {
                    sqlite3_exec(model, tl_profile_schema[0].text, NULL, NULL, NULL) == SQLITE_OK &&
                    sqlite3_prepare_v2(model, "SELECT name, sql FROM sqlite_schema WHERE type = 'table'", -1, &wanted, NULL) == SQLITE_OK;
     while (is_same && sqlite3_step(wanted) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(wanted, 0);
         is_same = sqlite3_prepare_v2(r->database, sql, -1, &r->row, NULL) == SQLITE_OK &&
-                  sqlite3_bind_text(r->row, 1, (const char *)sqlite3_column_text(wanted, 0), -1, SQLITE_STATIC) == SQLITE_OK &&
-                  sqlite3_step(r->row) == SQLITE_ROW;
-        const char *type = is_same ? (const char *)sqlite3_column_text(r->row, 0) : NULL;
-        const char *text_here = is_same ? (const char *)sqlite3_column_text(r->row, 1) : NULL;
-        is_same = is_same && type && text_here && strcmp(type, "table") == 0 &&
-                  strcmp(text_here, (const char *)sqlite3_column_text(wanted, 1)) == 0;
+                  sqlite3_bind_text(r->row, 1, name, -1, SQLITE_STATIC) == SQLITE_OK;
+        const bool is_there = is_same && sqlite3_step(r->row) == SQLITE_ROW;
+        const char *type = is_there ? (const char *)sqlite3_column_text(r->row, 0) : NULL;
+        const char *text_here = is_there ? (const char *)sqlite3_column_text(r->row, 1) : NULL;
+        if (is_there)
+            is_same =
+                type && text_here && strcmp(type, "table") == 0 && strcmp(text_here, (const char *)sqlite3_column_text(wanted, 1)) == 0;
+        else
+            is_same = is_same && is_later(name);
         sqlite3_finalize(r->row);
         r->row = NULL;
     }

@@ -60,7 +60,19 @@ static tl_profile *small_profile(void) {
     *(tl_profile_tally *)TL_PROFILE_ADD(p, context_counts) = (tl_profile_tally){0, 14};
     *(tl_profile_tally *)TL_PROFILE_ADD(p, context_counts) = (tl_profile_tally){1, 5};
     *(tl_profile_interval *)TL_PROFILE_ADD(p, intervals) = (tl_profile_interval){0, 100, 0, 50, 0, 1};
-    *(tl_profile_tally *)TL_PROFILE_ADD(p, interval_counts) = (tl_profile_tally){1, 5};
+    *(tl_profile_interval *)TL_PROFILE_ADD(p, intervals) = (tl_profile_interval){100, 140, 50, 70, 1, 2};
+    *(tl_profile_tally *)TL_PROFILE_ADD(p, interval_counts) = (tl_profile_tally){1, 2};
+    *(tl_profile_tally *)TL_PROFILE_ADD(p, interval_counts) = (tl_profile_tally){0, 31};
+    *(tl_profile_tally *)TL_PROFILE_ADD(p, interval_counts) = (tl_profile_tally){1, 3};
+    *(tl_profile_stint *)TL_PROFILE_ADD(p, stints) = (tl_profile_stint){1, 3, 10, 20};
+    *(tl_profile_region *)TL_PROFILE_ADD(p, regions) = (tl_profile_region){"solve"};
+    *(tl_profile_visit *)TL_PROFILE_ADD(p, visits) = (tl_profile_visit){0, 11, 12};
+    *(tl_profile_sampled *)TL_PROFILE_ADD(p, sampled) =
+        (tl_profile_sampled){"insns", "pmu:one", "interrupt", "hart.instret", 4, 5, 1, 0, 2};
+    *(tl_profile_sampled *)TL_PROFILE_ADD(p, sampled) = (tl_profile_sampled){"other", "pmu:one", "interrupt", NULL, 9, 3, 0, 2, 1};
+    *(tl_profile_sample *)TL_PROFILE_ADD(p, samples) = (tl_profile_sample){0, 1, 2};
+    *(tl_profile_sample *)TL_PROFILE_ADD(p, samples) = (tl_profile_sample){2, 0, 3};
+    *(tl_profile_sample *)TL_PROFILE_ADD(p, samples) = (tl_profile_sample){1, 0, 3};
     return p;
 }
 
@@ -106,6 +118,12 @@ static void test_a_file_holds_all_that_was_written(void **state) {
     assert_int_equal(again->context_counts[2].n, 5);
     assert_true(again->contexts[1].n_calls == UINT64_MAX && again->events[2].total == UINT64_MAX);
     assert_int_equal(again->intervals[0].end_ns, 50);
+    assert_true(again->stints[0].hart == 3 && again->stints[0].end_cycles == 20 && again->visits[0].begin_cycles == 11);
+    assert_string_equal(again->regions[0].name, "solve");
+    assert_true(again->n_sampled == 2 && again->sampled[1].first_sample == 2 && again->sampled[0].n_lost == 1);
+    assert_string_equal(again->sampled[0].truth, "hart.instret");
+    assert_null(again->sampled[1].truth);
+    assert_int_equal(again->samples[1].insn, 2);
     char *bytes_again = written(again, &n_again); // all of it
     assert_int_equal(n, n_again);
     assert_memory_equal(bytes, bytes_again, n);
@@ -166,13 +184,33 @@ static void test_a_changed_file_is_refused(void **state) {
         {"INSERT INTO context_count VALUES (1, 2, 0)", "damaged in its table context_count"},
         {"DELETE FROM context_count WHERE context = 0", "damaged in its table context_count"},
         {"DELETE FROM context_count", NULL},
-        {"UPDATE interval_count SET interval = 1", "damaged in its table interval_count"},
+        {"UPDATE interval_count SET interval = 2 WHERE interval = 1", "damaged in its table interval_count"},
+        {"UPDATE interval_count SET n = 3 WHERE interval = 0", "damaged in its table interval_count"},
+        {"UPDATE interval_count SET event = 2 WHERE interval = 0", "damaged in its table interval_count"},
+        {"DELETE FROM interval_count", "damaged in its table interval_count"},
+        {"DELETE FROM interval_count; DELETE FROM interval", NULL},
+        {"UPDATE interval SET end_cycles = 99 WHERE id = 1", "damaged in its table interval"},
+        {"UPDATE interval SET begin_ns = 71 WHERE id = 1", "damaged in its table interval"},
+        {"UPDATE stint SET thread = 2", "damaged in its table stint"},
+        {"UPDATE stint SET end_cycles = 9", "damaged in its table stint"},
+        {"UPDATE visit SET region = 1", "damaged in its table visit"},
+        {"UPDATE visit SET end_cycles = 10", "damaged in its table visit"},
         {"UPDATE thread SET process = 2 WHERE id = 1", "damaged in its table thread"},
         {"UPDATE thread SET tid = 3000000000 WHERE id = 1", "damaged in its table thread"},
         {"UPDATE mapping SET object = 1", "damaged in its table mapping"},
         {"UPDATE event SET formula = NULL WHERE id = 3", "damaged in its table event"},
         {"UPDATE event SET total = 32 WHERE id = 0", "damaged in its table count"},
         {"UPDATE event SET total = 'many' WHERE id = 0", "damaged in its table event"},
+        {"UPDATE sampled SET n_samples = 6 WHERE id = 0", "damaged in its table sample_count"},
+        {"UPDATE sampled SET period = 0 WHERE id = 1", "damaged in its table sampled"},
+        {"UPDATE sample_count SET n = 4 WHERE sampled = 1", "damaged in its table sample_count"},
+        {"UPDATE sample_count SET sampled = 2 WHERE sampled = 1", "damaged in its table sample_count"},
+        {"UPDATE sample_count SET instruction = 3 WHERE sampled = 1", "damaged in its table sample_count"},
+        {"UPDATE sample_count SET thread = 2 WHERE sampled = 1", "damaged in its table sample_count"},
+        {"DROP TABLE sampled", "damaged in its table sample_count"},
+        {"DROP TABLE sample_count", "damaged in its table sample_count"},
+        {"DROP TABLE sampled; DROP TABLE sample_count", NULL}, // as earlier versions wrote it
+        {"DROP TABLE sampled; CREATE VIEW sampled AS SELECT 'a' AS name", "damaged in its table sqlite_schema"},
         {"DROP TABLE context", "damaged in its table sqlite_schema"},
         {"DROP TABLE run; CREATE VIEW run AS SELECT 'a' AS name, 'b' AS value", "damaged in its table sqlite_schema"},
         {"PRAGMA application_id = 7", "this is no profile"},

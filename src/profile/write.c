@@ -156,6 +156,40 @@ static void put_interval(writer *w, uint32_t i) {
     put_number(w, interval->end_ns);
 }
 
+static void put_stint(writer *w, uint32_t i) {
+    const tl_profile_stint *stint = &w->profile->stints[i];
+    put_number(w, i);
+    put_number(w, stint->thread);
+    put_number(w, stint->hart);
+    put_number(w, stint->begin_cycles);
+    put_number(w, stint->end_cycles);
+}
+
+static void put_region(writer *w, uint32_t i) {
+    put_number(w, i);
+    put_text(w, w->profile->regions[i].name);
+}
+
+static void put_visit(writer *w, uint32_t i) {
+    const tl_profile_visit *visit = &w->profile->visits[i];
+    put_number(w, i);
+    put_number(w, visit->region);
+    put_number(w, visit->begin_cycles);
+    put_number(w, visit->end_cycles);
+}
+
+static void put_sampled(writer *w, uint32_t i) {
+    const tl_profile_sampled *sampled = &w->profile->sampled[i];
+    put_number(w, i);
+    put_text(w, sampled->name);
+    put_text(w, sampled->pmu);
+    put_text(w, sampled->method);
+    put_number(w, sampled->period);
+    put_text(w, sampled->truth);
+    put_number(w, sampled->n_samples);
+    put_number(w, sampled->n_lost);
+}
+
 static bool begin_rows(writer *w, const char *sql) {
     w->has_failed |= sqlite3_prepare_v2(w->database, sql, -1, &w->row, NULL) != SQLITE_OK;
     return !w->has_failed;
@@ -214,6 +248,21 @@ static void put_interval_counts(writer *w) {
     end_rows(w);
 }
 
+static void put_samples(writer *w) {
+    const tl_profile *p = w->profile;
+    if (!begin_rows(w, "INSERT INTO sample_count VALUES (?, ?, ?, ?)"))
+        return;
+    for (uint32_t i = 0; i < p->n_sampled; i++)
+        for (uint32_t k = p->sampled[i].first_sample; k < p->sampled[i].first_sample + p->sampled[i].n_groups && !w->has_failed; k++) {
+            put_number(w, i);
+            put_number(w, p->samples[k].insn);
+            put_number(w, p->samples[k].thread);
+            put_number(w, p->samples[k].n);
+            end_row(w);
+        }
+    end_rows(w);
+}
+
 static void put_all(writer *w) {
     const tl_profile *p = w->profile;
     const struct {
@@ -233,6 +282,10 @@ static void put_all(writer *w) {
         {"INSERT INTO instruction VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", p->n_insns, put_insn},
         {"INSERT INTO context VALUES (?, ?, ?, ?, ?, ?)", p->n_contexts, put_context},
         {"INSERT INTO interval VALUES (?, ?, ?, ?, ?)", p->n_intervals, put_interval},
+        {"INSERT INTO stint VALUES (?, ?, ?, ?, ?)", p->n_stints, put_stint},
+        {"INSERT INTO region VALUES (?, ?)", p->n_regions, put_region},
+        {"INSERT INTO visit VALUES (?, ?, ?, ?)", p->n_visits, put_visit},
+        {"INSERT INTO sampled VALUES (?, ?, ?, ?, ?, ?, ?, ?)", p->n_sampled, put_sampled},
     };
     for (size_t t = 0; t < sizeof tables / sizeof tables[0] && begin_rows(w, tables[t].sql); t++) {
         for (uint32_t i = 0; i < tables[t].n && !w->has_failed; i++) {
@@ -244,6 +297,7 @@ static void put_all(writer *w) {
     put_insn_counts(w);
     put_context_counts(w);
     put_interval_counts(w);
+    put_samples(w);
 }
 
 tl_status tl_profile_write(const tl_profile *profile, FILE *stream, const char *name, tl_error *err) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "report/csv.h"
 #include "report/plain_text.h"
 #include "report/profile_rows.h"
 
@@ -119,20 +120,6 @@ static tl_status put_plain_text(const tl_profile_rows *rows, const tl_profile_re
     return tl_plain_text_end(&plain, options->has_color, TL_OK, err);
 }
 
-static void put_csv_text(FILE *stream, const char *text) {
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, stream);
-        return;
-    }
-    fputc('"', stream);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', stream);
-        fputc(*text, stream);
-    }
-    fputc('"', stream);
-}
-
 static const char *exact(tl_value value, char text[TL_NUMBER_BYTES]) {
     if (value.kind == TL_VALUE_MISSING)
         return "";
@@ -149,7 +136,7 @@ static void put_csv(const tl_profile_rows *rows, double percent_limit, FILE *str
         fprintf(stream, "%s%s", k > 0 ? "," : "", tl_profile_key_name(rows->keys[k]));
     for (uint32_t c = 0; c < rows->columns.n; c++) {
         fputc(',', stream);
-        put_csv_text(stream, rows->columns.items[c].name);
+        tl_csv_put_cell(stream, rows->columns.items[c].name);
     }
     if (rows->selves)
         fputs(",self", stream);
@@ -164,7 +151,7 @@ static void put_csv(const tl_profile_rows *rows, double percent_limit, FILE *str
             tl_profile_rows_text(rows, row, k, text);
             if (k > 0)
                 fputc(',', stream);
-            put_csv_text(stream, text);
+            tl_csv_put_cell(stream, text);
         }
         for (uint32_t c = 0; c < rows->columns.n; c++)
             fprintf(stream, ",%s", exact(tl_profile_rows_value(rows, row, c), number));
@@ -227,6 +214,8 @@ static tl_status put_json(const tl_profile_rows *rows, double percent_limit, FIL
 }
 
 tl_status tl_report_profile(const tl_profile *profile, const tl_profile_report_options *options, FILE *stream, tl_error *err) {
+    if (options->against_truth)
+        return tl_report_profile_truth(profile, options, stream, err);
     tl_profile_rows rows;
     const char *sort = options->sort ? options->sort : "dso,symbol";
     const tl_profile_calls calls = {.kind = options->callers         ? TL_PROFILE_CALLERS

@@ -8,6 +8,9 @@
 #include "profile/profile.h"
 
 TL_MUST_CHECK tl_status tl_report_profile(const tl_profile *profile, const tl_profile_report_options *options, FILE *stream, tl_error *err);
+// tl_profile_report_options.against_truth.
+TL_MUST_CHECK tl_status tl_report_profile_truth(const tl_profile *profile, const tl_profile_report_options *options, FILE *stream,
+                                                tl_error *err);
 TL_MUST_CHECK tl_status tl_report_profile_annotate(const tl_profile *profile, const tl_profile_annotate_options *options, FILE *stream,
                                                    tl_error *err);
 TL_MUST_CHECK tl_status tl_report_profile_page(const tl_profile *profile, const tl_profile_page_options *options, FILE *stream,

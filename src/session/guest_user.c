@@ -28,6 +28,7 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
         .warn = setup->warn,
         .wants_stop = setup->wants_stop,
         .mapped_code = setup->mapped_code,
+        .interrupted = setup->interrupted,
         .ctx = setup->ctx,
         .code_map = setup->code_map,
     };

@@ -30,12 +30,11 @@ struct tl_perf {
     uint64_t next_turn;
 };
 
-// A fixed counter if the driver prefers it and there is one, otherwise a programmable one.
-static int choose(const tl_perf *perf, const on_hart *h, const tl_perf_event *event, uint32_t used) {
-    const tl_perf_driver *driver = perf->plan->driver;
-    uint32_t left = event->counters & h->present & ~used;
+int tl_perf_choose(const tl_perf_plan *plan, const tl_perf_event *event, uint32_t counters) {
+    const tl_perf_driver *driver = plan->driver;
+    uint32_t left = event->counters & counters;
     uint32_t fixed = left & driver->fixed_counters, programmable = event->has_selector ? left & ~driver->fixed_counters : 0;
-    bool wants_fixed = driver->prefers_fixed(perf->plan->preset);
+    bool wants_fixed = driver->prefers_fixed(plan->preset);
     uint32_t best = (wants_fixed && fixed) || !programmable ? fixed : programmable;
     return best ? __builtin_ctz(best) : NOT_ON;
 }
@@ -46,7 +45,7 @@ static uint32_t choose_all(const tl_perf *perf, const on_hart *h, uint32_t group
     for (uint32_t e = 0; e < perf->plan->n_events; e++) {
         if (perf->plan->events[e].group != group)
             continue;
-        int counter = choose(perf, h, &perf->plan->events[e], used);
+        int counter = tl_perf_choose(perf->plan, &perf->plan->events[e], h->present & ~used);
         if (counter == NOT_ON)
             return 0;
         used |= 1u << counter;

@@ -30,6 +30,14 @@ typedef struct tl_perf_driver {
     void (*start)(tl_pmu *pmu, tl_hart *h, uint32_t counter, uint64_t selector);
     void (*stop)(tl_pmu *pmu, tl_hart *h, uint32_t counter);
     uint64_t (*read)(tl_pmu *pmu, tl_hart *h, uint32_t counter);
+    // Sampling; NULL: no counter interrupts.
+    bool (*has_interrupts)(const tl_pmu_preset *preset);
+    tl_irq irq;
+    uint32_t silent_counters; // bit n: counter n does not interrupt
+    // A stopped counter counts from `value` and interrupts when it wraps.
+    void (*start_from)(tl_pmu *pmu, tl_hart *h, uint32_t counter, uint64_t selector, uint64_t value);
+    // Bit n: counter n has wrapped since start_from. Clears the interrupt.
+    uint32_t (*overflowed)(tl_pmu *pmu, tl_hart *h);
 } tl_perf_driver;
 
 typedef struct tl_perf_event {
@@ -71,6 +79,10 @@ void tl_perf_turn(tl_perf *perf); // 4 ms have passed
 uint64_t tl_perf_next_turn(const tl_perf *perf);
 const tl_perf_count *tl_perf_read(tl_perf *perf); // up to now
 
+// Of these counters: a fixed one if the driver prefers it and there is one, otherwise a
+// programmable one. -1: none counts the event.
+int tl_perf_choose(const tl_perf_plan *plan, const tl_perf_event *event, uint32_t counters);
+
 // Members of a design's tl_source_type. tl_perf_source_resolve wants the driver besides.
 TL_MUST_CHECK tl_status tl_perf_source_resolve(const tl_perf_driver *driver, const tl_run_options *options, const tl_config *config,
                                                tl_catalogue *catalogue, tl_arena *arena, tl_source **ret_source, tl_error *err);
@@ -81,5 +93,11 @@ void tl_perf_source_disable(void *reader);
 uint64_t tl_perf_source_next_turn(const void *reader);
 void tl_perf_source_turn(void *reader);
 const tl_perf_count *tl_perf_source_read(void *reader, uint32_t *ret_n);
+// Of drivers with has_interrupts: perf_sampling.c.
+TL_MUST_CHECK tl_status tl_perf_sampling_attach(tl_source *source, tl_machine *machine, const tl_sample_taker *sampling,
+                                                tl_arena *of_outline, tl_arena *of_run, void **ret_sampler, tl_error *err);
+void tl_perf_sampling_begin(void *sampler);
+void tl_perf_sampling_interrupted(void *sampler, tl_hart *h);
+tl_perf_plan *tl_perf_source_plan(tl_source *source);
 
 #endif

@@ -15,7 +15,7 @@ static const char default_events[] = "cycles,instructions,branches,branch-misses
 
 tl_status tl_perf_source_resolve(const tl_perf_driver *driver, const tl_run_options *options, const tl_config *config,
                                  tl_catalogue *catalogue, tl_arena *arena, tl_source **ret_source, tl_error *err) {
-    const char *events = options->events ? options->events : default_events;
+    const char *events = options->events ? options->events : options->sample_period != 0 ? "cycles" : default_events;
     const tl_pmu_preset *preset = tl_pmu_chosen(driver->pmu, config);
     if (!preset)
         return tl_fail(err, TL_EINVAL, "machine %s has no counters of pmu %s; name a preset of it: -P %s:%s", config->name,
@@ -37,6 +37,8 @@ typedef struct reader {
     tl_perf *perf;
     uint32_t n_counts;
 } reader;
+
+tl_perf_plan *tl_perf_source_plan(tl_source *source) { return ((own *)source)->plan; }
 
 tl_status tl_perf_source_attach(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run, void **ret_reader,
                                 tl_error *err) {

@@ -340,6 +340,8 @@ static tl_status resolve_source(tl_plan *plan, const tl_run_options *options, tl
     tl_status status = plan->source_type->resolve(options, &plan->config, outline->catalogue, &outline->arena, &plan->source, err);
     if (status != TL_OK)
         return status;
+    if (options->sample_period != 0) // the profile has its samples, and counts are the truth
+        return TL_OK;
     outline->counted = plan->source->counted;
     outline->n_counted = plan->source->n_counted;
     outline->unread = plan->source->unread;
@@ -424,6 +426,8 @@ static tl_status check_request(const tl_run_options *options, tl_error *err) {
         return tl_fail(err, TL_EINVAL, "an initial RAM disk and a command line are for a kernel, and none was named");
     if (options->pmu && options->kind != TL_RUN_USER)
         return tl_fail(err, TL_EINVAL, "a pmu can be read for a Linux program only; in a system it belongs to the guest");
+    if (options->sample_period != 0 && !options->pmu)
+        return tl_fail(err, TL_EINVAL, "a period is of the counters of a pmu, and none is named");
     if (options->pmu && options->metrics)
         return tl_fail(err, TL_EINVAL, "metrics are formulas over the truth; they do not go with a pmu");
     if (options->interval > TL_INTERVAL_NS || (options->interval != TL_INTERVAL_NONE && options->interval_length == 0))

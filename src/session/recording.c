@@ -17,6 +17,8 @@
 #include "session/guest.h"
 #include "session/recording_contexts.h"
 #include "session/recording_names.h"
+#include "session/recording_samples.h"
+#include "session/recording_timeline.h"
 
 struct tl_recording {
     tl_session *session;
@@ -24,9 +26,13 @@ struct tl_recording {
     tl_attribution *attribution;
     tl_code_map *map;
     tl_recorded_contexts contexts; // its graph is NULL without -g
+    tl_recorded_samples samples;   // its source is NULL without a PMU
+    tl_recorded_timeline timeline; // its machine is NULL without intervals
 };
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for a profile"); }
+
+static void take_interval(void *ctx, uint64_t now_cycles) { tl_recorded_timeline_step(ctx, now_cycles); }
 
 // Before the run, because a wrong name must not cost one.
 static tl_status choose_events(tl_recording *recording, const tl_session_parts *parts, bool with_calls, tl_error *err) {
@@ -40,6 +46,9 @@ static tl_status choose_events(tl_recording *recording, const tl_session_parts *
     if (status == TL_OK && with_calls)
         status = tl_recorded_contexts_begin(profile, recording->attribution, &parts->machine->probe, event_of_cell, is_cycle_cause,
                                             &recording->contexts, err);
+    if (status == TL_OK && parts->options->interval != TL_INTERVAL_NONE)
+        status =
+            tl_recorded_timeline_begin(&recording->timeline, recording->machine, recording->map, event_of_cell, profile->n_events, err);
     tl_profile_release(profile);
     free(event_of_cell);
     free(is_cycle_cause);
@@ -54,7 +63,10 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
                        "pipeline with --pipeline",
                        parts.machine->config.name);
     if (parts.is_partial)
-        return tl_fail(err, TL_EINVAL, "a profile is of the whole run; leave --roi, --markers, --fast-forward and --sample out");
+        return tl_fail(err, TL_EINVAL, "a profile is of the whole run; leave --fast-forward and --sample out");
+    if (parts.has_regions && parts.options->interval == TL_INTERVAL_NONE)
+        return tl_fail(err, TL_EINVAL,
+                       "a profile is of the whole run, and regions are marks on its course; leave --roi and --markers out, or give -I");
     if (with_calls && parts.options->kind == TL_RUN_BOOT)
         return tl_fail(err, TL_EINVAL, "-g follows calls of one program, and a guest kernel switches between many; leave -g out");
     tl_recording *recording = calloc(1, sizeof *recording);
@@ -67,6 +79,8 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
         status = tl_code_map_new(recording->attribution, &recording->map, err);
     if (status == TL_OK)
         status = choose_events(recording, &parts, with_calls, err);
+    if (status == TL_OK && parts.options->sample_period != 0)
+        status = tl_recorded_samples_begin(session, parts.options->sample_period, &recording->samples, err);
     if (status != TL_OK) {
         tl_recording_free(recording);
         return status;
@@ -74,6 +88,8 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
     for (uint32_t i = 0; i < parts.machine->n_harts; i++)
         parts.machine->harts[i]->attribution = recording->attribution;
     tl_session_set_code_map(session, recording->map);
+    if (recording->timeline.machine)
+        tl_session_watch_course(session, take_interval, tl_recorded_timeline_visit, &recording->timeline);
     if (parts.options->kind != TL_RUN_USER)
         tl_recorded_board_begin(recording->map, recording->machine);
     *ret_recording = recording;
@@ -84,8 +100,14 @@ void tl_recording_free(tl_recording *recording) {
     if (!recording)
         return;
     tl_session_set_code_map(recording->session, NULL);
+    const tl_session_parts parts = tl_session_parts_of(recording->session);
+    if (parts.guest && parts.guest->type->end_code_map) // a run that did not come so far
+        parts.guest->type->end_code_map(parts.guest);
     for (uint32_t i = 0; i < recording->machine->n_harts; i++)
         recording->machine->harts[i]->attribution = NULL;
+    tl_session_watch_course(recording->session, NULL, NULL, NULL);
+    tl_recorded_timeline_done(&recording->timeline);
+    tl_recorded_samples_done(&recording->samples);
     tl_recorded_contexts_done(&recording->contexts);
     tl_code_map_free(recording->map);
     tl_attribution_free(recording->attribution);
@@ -268,7 +290,7 @@ static bool put_sums(tl_profile *p, const counting *c, uint32_t thread) {
 }
 
 static bool add_insns(tl_profile *p, const tl_code_map *map, const recorded_row *rows, uint32_t n, const counting *c, const tl_isa *isa,
-                      uint32_t *insn_of_row) {
+                      uint32_t *insn_of_row, uint32_t *thread_of_row) {
     uint32_t n_booked;
     const tl_attribution_row *booked = tl_attribution_rows(map->attribution, &n_booked);
     for (uint32_t i = 0; i < n;) {
@@ -287,6 +309,7 @@ static bool add_insns(tl_profile *p, const tl_code_map *map, const recorded_row 
             for (; i < n && rows[i].object == first->object && rows[i].address == first->address && rows[i].thread == thread; i++) {
                 const tl_code_row *row = &map->rows[rows[i].row];
                 insn_of_row[rows[i].row] = p->n_insns - 1;
+                thread_of_row[rows[i].row] = thread;
                 sum_row(c, &booked[rows[i].row]);
                 insn->n_bytes = row->n_bytes ? row->n_bytes : insn->n_bytes;
                 memcpy(insn->bytes, row->bytes, row->n_bytes);
@@ -351,7 +374,8 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
     tl_recorded_image *images = calloc((size_t)map->n_objects + 1, sizeof *images);
     recorded_row *rows = malloc(((size_t)map->n_rows + 1) * sizeof *rows);
     uint32_t *insn_of_row = malloc(((size_t)map->n_rows + 1) * sizeof *insn_of_row);
-    tl_status status = images && rows && insn_of_row ? add_settings(p, parts, err) : no_memory(err);
+    uint32_t *thread_of_row = malloc(((size_t)map->n_rows + 1) * sizeof *thread_of_row);
+    tl_status status = images && rows && insn_of_row && thread_of_row ? add_settings(p, parts, err) : no_memory(err);
     if (status == TL_OK)
         status = tl_recorded_events(p, parts->outline, parts->has_events, &event_of_cell, &is_cycle_cause, err);
     if (status == TL_OK) {
@@ -364,13 +388,18 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
         c.sums = calloc((size_t)p->n_events + 1, sizeof *c.sums);
         // Sorting may add an object, which has no image.
         if (!c.sums || !sort_rows(map, images, rows, map->n_rows) || !add_code(p, map, images) ||
-            !add_insns(p, map, rows, map->n_rows, &c, recording->machine->engine->isa, insn_of_row))
+            !add_insns(p, map, rows, map->n_rows, &c, recording->machine->engine->isa, insn_of_row, thread_of_row))
             status = no_memory(err);
     }
     if (status == TL_OK)
         status = tl_recorded_names(p, map, parts->options, with_sources, err);
     if (status == TL_OK && recording->contexts.graph)
         status = tl_recorded_contexts_end(&recording->contexts, p, map, insn_of_row, err);
+    if (status == TL_OK && recording->samples.source)
+        status = tl_recorded_samples_end(&recording->samples, parts->outline, p, insn_of_row, thread_of_row, err);
+    if (status == TL_OK && recording->timeline.machine)
+        status = tl_recorded_timeline_end(&recording->timeline, parts->now_cycles, p, err);
+    free(thread_of_row);
     free(insn_of_row);
     free(c.sums);
     free(event_of_cell);

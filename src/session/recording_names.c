@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/demangle.h"
+#include "loader/jitdump.h"
 #include "loader/lines.h"
 #include "model/hart_signals.h"
 #include "profile/columns.h"
@@ -334,36 +335,112 @@ static bool name_by_line(naming *w, uint32_t *next, const char *line) {
     return true;
 }
 
+// Whether the function has the bytes of the instruction, which its last execution had.
+static bool has_bytes_of(const tl_jit_code *code, const tl_profile_insn *insn) {
+    const uint64_t at = insn->address - code->address;
+    return insn->n_bytes > 0 && at < code->size_bytes && insn->n_bytes <= code->size_bytes - at &&
+           memcmp(code->bytes + at, insn->bytes, insn->n_bytes) == 0;
+}
+
+static bool name_jitted(naming *w, tl_profile_insn *insn, const tl_jitdump *dump, const tl_jit_code *code, uint32_t *last) {
+    tl_profile *p = w->p;
+    const tl_jit_line *line = tl_jitdump_line_at(dump, code, insn->address);
+    *last = function_at(w, *last, code->name, code->address, code->size_bytes);
+    insn->function = *last;
+    if (*last == TL_PROFILE_NONE)
+        return false;
+    p->objects[w->object].kind = "jit";
+    if (!line)
+        return true;
+    insn->source = source_of_path(p, line->path);
+    insn->line = insn->source == TL_PROFILE_NONE ? 0 : line->line;
+    if (p->functions[*last].source == TL_PROFILE_NONE) {
+        p->functions[*last].source = insn->source;
+        p->functions[*last].line = insn->line;
+    }
+    return insn->source != TL_PROFILE_NONE;
+}
+
+// Functions of a jitdump file. The latest one that holds an instruction names it, and one that has
+// the bytes of the instruction comes before others, because a JIT writes over code.
+static bool name_by_dump(naming *w, uint32_t *next, const tl_jitdump *dump) {
+    uint32_t last = TL_PROFILE_NONE;
+    for (int must_match = 1; must_match >= 0; must_match--)
+        for (uint32_t k = dump->n_codes; k-- > 0;) {
+            const tl_jit_code *code = &dump->codes[k];
+            for (uint32_t i = unnamed_from(next, first_from(w, code->address)); i < w->n; i = unnamed_from(next, i + 1)) {
+                tl_profile_insn *insn = &w->p->insns[w->first + i];
+                if (insn->address - code->address >= code->size_bytes)
+                    break;
+                if (must_match && !has_bytes_of(code, insn))
+                    continue;
+                if (!name_jitted(w, insn, dump, code, &last))
+                    return false;
+                next[i] = i + 1;
+            }
+        }
+    return true;
+}
+
+// Reads a line without its end into a buffer, and skips the rest of a longer one. *n_bytes grows by
+// all that was read. false: there is none.
+static bool read_line(FILE *stream, char *line, size_t size, size_t *n_bytes) {
+    if (!fgets(line, (int)size, stream))
+        return false;
+    const size_t n = strlen(line);
+    *n_bytes += n + 1;
+    if (n > 0 && line[n - 1] == '\n') {
+        line[n - 1] = '\0';
+        return true;
+    }
+    for (int c = n + 1 == size ? getc(stream) : EOF; c != EOF && c != '\n'; c = getc(stream))
+        ++*n_bytes;
+    return true;
+}
+
 // Functions of /tmp/perf-PID.map, which JITs write: "START SIZE NAME" in hexadecimal digits. The
-// guest chose what the file is, so only a regular file is read, and not without end.
-static bool name_by_perf_map(naming *w, int32_t pid) {
-    enum { MAX_MAP_BYTES = 256 << 20 };
-    char path[64], line[1024];
+// guest chose what the file is, so only a regular file is read, and not without end. Names are cut
+// where they have 4095 bytes.
+static bool name_by_perf_map(naming *w, uint32_t *next, int32_t pid) {
+    enum { MAX_MAP_BYTES = 256 << 20, MAX_LINE_BYTES = 4096 + 40 };
+    char path[64], *line = malloc(MAX_LINE_BYTES);
     snprintf(path, sizeof path, "/tmp/perf-%d.map", pid);
     const int fd = tl_digest_open(w->options->root, path);
     struct stat about;
-    FILE *stream = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) ? fdopen(fd, "r") : NULL;
-    if (!stream) {
-        if (fd >= 0)
-            close(fd);
-        return true;
-    }
+    FILE *stream = line && fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) ? fdopen(fd, "r") : NULL;
+    bool is_good = line != NULL;
+    size_t n_bytes = 0;
+    while (stream && is_good && n_bytes < MAX_MAP_BYTES && read_line(stream, line, MAX_LINE_BYTES, &n_bytes))
+        is_good = name_by_line(w, next, line);
+    if (stream)
+        fclose(stream);
+    else if (fd >= 0)
+        close(fd);
+    free(line);
+    return is_good;
+}
+
+// A jitdump file says more than a map, so it comes first.
+static bool name_code_of_jit(naming *w, const tl_code_map *map, int32_t pid) {
     uint32_t *next = malloc(((size_t)w->n + 1) * sizeof *next);
     bool is_good = next != NULL;
     for (uint32_t i = 0; is_good && i <= w->n; i++)
         next[i] = i < w->n && w->p->insns[w->first + i].function != TL_PROFILE_NONE ? i + 1 : i;
-    size_t n_bytes = 0;
-    while (is_good && n_bytes < MAX_MAP_BYTES && fgets(line, sizeof line, stream)) {
-        n_bytes += strlen(line) + 1;
-        line[strcspn(line, "\n")] = '\0';
-        is_good = name_by_line(w, next, line);
+    for (uint32_t i = 0; i < map->n_dumps && is_good; i++) {
+        tl_jitdump dump;
+        if (map->dumps[i].pid != pid)
+            continue;
+        const tl_status status = tl_jitdump_read(map->dumps[i].bytes, map->dumps[i].n_bytes, &dump, NULL);
+        is_good = status != TL_ENOMEM && (status != TL_OK || name_by_dump(w, next, &dump));
+        if (status == TL_OK)
+            tl_jitdump_done(&dump);
     }
+    is_good = is_good && name_by_perf_map(w, next, pid);
     free(next);
-    fclose(stream);
     return is_good;
 }
 
-static tl_status name_object(naming *w, const tl_code_object *object, tl_error *err) {
+static tl_status name_object(naming *w, const tl_code_map *map, const tl_code_object *object, tl_error *err) {
     const tl_elf_source source = source_of(object);
     tl_status status = TL_OK;
     uint64_t *addresses = malloc(((size_t)w->n + 1) * sizeof *addresses);
@@ -387,7 +464,7 @@ static tl_status name_object(naming *w, const tl_code_object *object, tl_error *
     for (uint32_t i = 0; i < w->n; i++)
         if (!name_insn(w, i, first_call, &last))
             return no_memory(err);
-    if (!object->bytes && object->pid != 0 && !name_by_perf_map(w, object->pid))
+    if (!object->bytes && object->pid != 0 && !name_code_of_jit(w, map, object->pid))
         return no_memory(err);
     return w->p->objects[w->object].build_id ? TL_OK : no_memory(err);
 }
@@ -419,7 +496,7 @@ tl_status tl_recorded_names(tl_profile *p, const tl_code_map *map, const tl_run_
         while (i < p->n_insns && p->insns[i].object == w.object)
             i++;
         w.n = i - w.first;
-        status = name_object(&w, &map->objects[w.object], err);
+        status = name_object(&w, map, &map->objects[w.object], err);
         tl_symbols_free(w.symbols);
         tl_lines_free(w.lines);
         free(w.sources);

@@ -38,6 +38,8 @@ struct tl_regions {
     uint64_t entry_pc;
     tl_breaks breaks;
     uint32_t n_fixed_breaks;
+    tl_region_visit_fn *visit; // NULL: nobody watches
+    void *visit_ctx;
 };
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
@@ -65,7 +67,7 @@ tl_status tl_regions_new(const tl_run_options *options, tl_machine *machine, tl_
     uint32_t n_asked = options->n_regions + (options->roi_start != NULL);
     if (n_asked == 0 && !options->markers)
         return TL_OK;
-    if (options->pmu && (n_asked > 1 || options->markers))
+    if (options->pmu && options->sample_period == 0 && (n_asked > 1 || options->markers))
         return tl_fail(err, TL_EINVAL, "a pmu is read for one region only; give one --roi, without --markers");
     tl_regions *regions = tl_arena_alloc(arena, sizeof *regions);
     region *list = tl_arena_alloc(arena, (n_asked + TL_MAX_MARKERS) * sizeof *list);
@@ -209,18 +211,30 @@ static tl_status begin_program(tl_regions *regions, const tl_guest *guest, void 
 
 // ---- Crossing borders.
 
-static void enter(tl_regions *regions, region *r) {
+void tl_regions_watch_visits(tl_regions *regions, tl_region_visit_fn *visit, void *ctx) {
+    regions->visit = visit;
+    regions->visit_ctx = ctx;
+}
+
+static void tell(const tl_regions *regions, const region *r, const tl_hart *hart) {
+    if (regions->visit)
+        regions->visit(regions->visit_ctx, (uint32_t)(r - regions->list), r->name, r->is_inside, hart->now);
+}
+
+static void enter(tl_regions *regions, region *r, const tl_hart *hart) {
     const tl_machine *machine = regions->machine;
     r->is_inside = true;
     r->n_visits++;
     memcpy(r->entry, machine->tally, machine->probe.n_cells * sizeof *r->entry);
+    tell(regions, r, hart);
 }
 
-static void leave(tl_regions *regions, region *r) {
+static void leave(tl_regions *regions, region *r, const tl_hart *hart) {
     const tl_machine *machine = regions->machine;
     r->is_inside = false;
     for (uint32_t i = 0; i < machine->probe.n_cells; i++)
         r->sum[i] += machine->tally[i] - r->entry[i];
+    tell(regions, r, hart);
 }
 
 // The call that began the visit returns. A return on another stack, or deeper in a recursion, does
@@ -248,10 +262,10 @@ tl_status tl_regions_cross(tl_regions *regions, const tl_guest *guest, const tl_
             tl_machine_sync(regions->machine);
         *ret_crossed = true;
         if (ends) {
-            leave(regions, r);
+            leave(regions, r, hart);
             continue;
         }
-        enter(regions, r);
+        enter(regions, r, hart);
         r->return_pc = tl_hart_register_value(hart, TL_ROLE_RETURN);
         r->return_sp = tl_hart_register_value(hart, TL_ROLE_STACK);
         if (!r->stop.name)
@@ -299,9 +313,9 @@ static void take_marker(void *ctx, const tl_hart *hart, tl_mark mark, uint32_t n
         return;
     tl_machine_sync(regions->machine);
     if (mark == TL_MARK_START)
-        enter(regions, r);
+        enter(regions, r, hart);
     else
-        leave(regions, r);
+        leave(regions, r, hart);
 }
 
 void tl_regions_watch_markers(tl_regions *regions) {

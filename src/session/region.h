@@ -29,6 +29,10 @@ TL_MUST_CHECK tl_status tl_regions_cross(tl_regions *regions, const tl_guest *gu
                                          void (*note)(void *ctx, const char *sentence), void *ctx, bool *ret_crossed, tl_error *err);
 bool tl_regions_is_inside(const tl_regions *regions); // the first
 
+// Told of each visit of a region, at its begin and at its end, and of the region's number and name.
+typedef void tl_region_visit_fn(void *ctx, uint32_t region, const char *name, bool is_begin, uint64_t cycle);
+void tl_regions_watch_visits(tl_regions *regions, tl_region_visit_fn *visit, void *ctx);
+
 // Totals of the first region: tl_machine_sync was called.
 void tl_regions_totals(const tl_regions *regions, uint64_t *ret_values);
 // Regions of the result, with their totals one behind the other in `totals`.

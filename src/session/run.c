@@ -34,9 +34,10 @@ struct tl_session {
     tl_guest *guest;        // NULL: not loaded
     tl_run_options options; // strings are the arena's
     tl_arena arena;
-    tl_tap *tap;  // for cycle records; NULL: none
-    void *reader; // of the plan's source, while the program runs; NULL: none
-    struct {      // as the program left it, once counters were read for a report
+    tl_tap *tap;       // for cycle records; NULL: none
+    void *reader;      // of the plan's source, while the program runs; NULL: none
+    void *pmu_sampler; // of the plan's source; NULL: it does not sample
+    struct {           // as the program left it, once counters were read for a report
         tl_reading *reading;
         uint64_t *totals;
         uint64_t instructions, cycles;
@@ -51,7 +52,10 @@ struct tl_session {
     tl_sampler sampler;
     tl_code_file *code_file; // NULL: no host profile
     tl_code_map *code_map;   // of a recording; NULL: none
-    bool has_events;         // options named some
+    // The end of an interval; NULL: nobody watches.
+    void (*watch_interval)(void *ctx, uint64_t now_cycles);
+    void *watch_ctx;
+    bool has_events; // options named some
     bool has_ended;
     tl_end_reason reason;
     int status, signal;
@@ -137,7 +141,7 @@ static bool wants_stop(void *ctx) {
 static tl_status copy_options(tl_session *session, const tl_run_options *given, tl_error *err) {
     tl_run_options *o = &session->options;
     *o = *given;
-    session->has_events = given->events != NULL;
+    session->has_events = given->events != NULL && given->sample_period == 0;
     o->machine = o->events = o->metrics = o->pmu = NULL; // the plan's
     o->overrides = NULL;
     o->argv = session->plan->outline->header.argv;
@@ -243,7 +247,7 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
     const tl_source_type *source = session->plan->source_type;
     if (status == TL_OK && source && source->check)
         status = source->check(session->plan->source, session->machine, err);
-    if (status == TL_OK && source && source->attach)
+    if (status == TL_OK && source && source->attach && options.sample_period == 0)
         status = source->attach(session->plan->source, session->machine, &session->plan->outline->arena, arena, &session->reader, err);
     if (status == TL_OK)
         status = tl_regions_new(&options, session->machine, arena, &session->regions, err);
@@ -292,6 +296,24 @@ static void note_partition(tl_session *session) {
     take_note(session, sentence);
 }
 
+tl_status tl_session_sample(tl_session *session, const tl_sample_taker *sampling, const tl_source **ret_source, const char **ret_method,
+                            tl_error *err) {
+    tl_plan *plan = session->plan;
+    const tl_source_type *type = plan->source_type;
+    if (!type->attach_sampling)
+        return tl_fail(err, TL_EINVAL, "no counter of pmu %s interrupts, so nothing can sample with it; tally stat -P %s counts",
+                       type->pmu->name, type->pmu->name);
+    *ret_source = plan->source;
+    *ret_method = type->sampling_method;
+    return type->attach_sampling(plan->source, session->machine, sampling, &plan->outline->arena, &session->arena, &session->pmu_sampler,
+                                 err);
+}
+
+static void interrupted(void *ctx, tl_hart *h) {
+    tl_session *session = ctx;
+    session->plan->source_type->interrupted(session->pmu_sampler, h);
+}
+
 tl_status tl_session_load(tl_session *session, tl_error *err) {
     // The index is tl_run_kind.
     static const tl_guest_type *const types[] = {&tl_guest_user, &tl_guest_system, &tl_guest_system};
@@ -302,6 +324,7 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
                                   .warn = take_note,
                                   .wants_stop = wants_stop,
                                   .mapped_code = look_for_places,
+                                  .interrupted = session->pmu_sampler ? interrupted : NULL,
                                   .code_map = session->code_map,
                                   .ctx = session};
     tl_status status = types[session->options.kind]->load(&setup, &session->guest, err);
@@ -313,6 +336,8 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
     if (session->code_file)
         tl_code_file_set_guest(session->code_file, session->guest);
     name_images(session);
+    if (session->pmu_sampler)
+        session->plan->source_type->begin_sampling(session->pmu_sampler);
     if (session->reader && !session->regions)
         session->plan->source_type->enable(session->reader);
     if (session->forward)
@@ -470,6 +495,10 @@ static tl_status advance_once(tl_session *session, uint64_t until_insns, tl_run_
         end_run(session, TL_END_MAX_INSNS, "");
     } else if (insns >= interval_insns || has_reached(session, interval_cycle)) {
         session->n_intervals++;
+        if (session->watch_interval) {
+            tl_machine_sync(session->machine);
+            session->watch_interval(session->watch_ctx, session->guest->type->now_cycles(session->guest));
+        }
         *ret_state = TL_RUN_INTERVAL;
     } else {
         *ret_state = TL_RUN_GOING;
@@ -709,10 +738,19 @@ tl_session_parts tl_session_parts_of(tl_session *session) {
                               .outline = session->plan->outline,
                               .options = &session->options,
                               .has_events = session->has_events,
-                              .is_partial = session->regions || session->forward,
+                              .is_partial = session->forward != NULL,
+                              .has_regions = session->regions != NULL,
+                              .now_cycles = now_cycles(session),
                               .reason = session->reason,
                               .status = session->status,
                               .signal = session->signal};
+}
+
+void tl_session_watch_course(tl_session *session, void (*interval)(void *ctx, uint64_t now_cycles), tl_region_visit_fn *visit, void *ctx) {
+    session->watch_interval = interval;
+    session->watch_ctx = ctx;
+    if (session->regions)
+        tl_regions_watch_visits(session->regions, visit, ctx);
 }
 
 void tl_session_set_code_map(tl_session *session, tl_code_map *map) { session->code_map = map; }

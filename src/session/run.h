@@ -12,7 +12,9 @@
 #include "model/tap.h"
 
 typedef struct tl_session tl_session;
-struct tl_code_map; // model/code_map.h
+struct tl_code_map;     // model/code_map.h
+struct tl_sample_taker; // session/source.h
+struct tl_source;
 
 // The engine that executes machines of this instruction set. NULL: there is none on this host.
 const tl_engine_type *tl_session_engine(tl_engine engine, tl_isa_number isa);
@@ -43,11 +45,21 @@ typedef struct tl_session_parts {
     const struct tl_outline *outline;
     const tl_run_options *options;
     bool has_events; // the user named some
-    bool is_partial; // counts are of regions, windows, or follow a fast-forward
+    bool is_partial; // counts are of windows, or follow a fast-forward
+    bool has_regions;
+    uint64_t now_cycles;
     tl_end_reason reason;
     int status, signal;
 } tl_session_parts;
 tl_session_parts tl_session_parts_of(tl_session *session);
+// Before tl_session_load, with options.sample_period: the pmu of the options samples into
+// `sampling`. Returns its events, and how samples come. TL_EINVAL: it does not interrupt.
+TL_MUST_CHECK tl_status tl_session_sample(tl_session *session, const struct tl_sample_taker *sampling, const struct tl_source **ret_source,
+                                          const char **ret_method, tl_error *err);
+// `interval` is called at the end of each interval but the last, when tallies are synced, and
+// `visit` (tl_region_visit_fn) at borders of regions. NULL: nothing is.
+void tl_session_watch_course(tl_session *session, void (*interval)(void *ctx, uint64_t now_cycles),
+                             void (*visit)(void *ctx, uint32_t region, const char *name, bool is_begin, uint64_t cycle), void *ctx);
 // Before tl_session_load. NULL: none.
 void tl_session_set_code_map(tl_session *session, struct tl_code_map *map);
 void tl_session_free(tl_session *session); // NULL is fine

@@ -13,6 +13,14 @@
 
 struct tl_reading;
 
+// Taker of samples. `event` is a number in tl_source.counted. Samples cost the machine nothing.
+typedef struct tl_sample_taker {
+    uint64_t period;
+    void (*take)(void *ctx, tl_hart *h, uint32_t event, uint64_t pc); // of the hart
+    void (*lose)(void *ctx, uint32_t event, uint64_t n);              // so many were not taken
+    void *ctx;
+} tl_sample_taker;
+
 // The first member of a design's own struct. Lives in the arena of an outline.
 typedef struct tl_source {
     const struct tl_source_type *type;
@@ -46,6 +54,16 @@ typedef struct tl_source_type {
     void (*turn)(void *reader);
     // Counts up to now: events of hart 0, then those of hart 1, ..
     const tl_perf_count *(*read)(void *reader, uint32_t *ret_n);
+
+    // Samples that software takes with this design while the program runs (tally record -P). NULL:
+    // no counter of it interrupts. Each event of `source` has a counter that interrupts after
+    // `sampling.period` of it. TL_EINVAL: the preset does not interrupt, or has too few counters.
+    TL_MUST_CHECK tl_status (*attach_sampling)(tl_source *source, tl_machine *machine, const tl_sample_taker *sampling,
+                                               tl_arena *of_outline, tl_arena *of_run, void **ret_sampler, tl_error *err);
+    void (*begin_sampling)(void *sampler); // the program is loaded; interrupt lines are enabled
+    // A line of the hart is pending before the instruction at h->pc. Clears it.
+    void (*interrupted)(void *sampler, tl_hart *h);
+    const char *sampling_method; // how samples come, in a few words
 
     // A reader that runs on the machine once the program has ended; source NULL: it reads
     // everything. NULL: there is none.

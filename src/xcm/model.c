@@ -111,10 +111,7 @@ static void suffer(tl_xcm_model *model) {
     tl_hart *h = target_of(model);
     uint32_t word = 0;
     switch (model->fault) {
-    case TL_XCM_POWER_LOSS:
-        tl_a64_set_power(h, false);
-        h->is_waiting = true;
-        break;
+    case TL_XCM_POWER_LOSS: tl_a64_power_off(h, false); break;
     case TL_XCM_RESET: h->isa->power_on(h); break;
     case TL_XCM_OS_LOCK: tl_a64_set_os_lock(h, true); break;
     case TL_XCM_SLOW_RESTART: model->restarts_late = true; break;

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 
@@ -265,6 +266,102 @@ def speedscope_profiles_sum_up():
     each_program(check)
 
 
+def timed():
+    """A profile with intervals, several threads and harts, and its totals."""
+    path = os.path.join(scratch, "timed.profile")
+    guest = os.path.join(os.path.dirname(options.tally), "guest", "threads_sync")
+    if not os.path.exists(guest):
+        raise Skip("there is no guest program threads_sync")
+    if not os.path.exists(path):
+        good(options.tally, "record", "-q", "-I", "200kc", "--roi", "main", "--harts", "2", "-o", path, "--", guest)
+    with sqlite3.connect(path) as database:
+        return path, dict(database.execute("SELECT name, total FROM event WHERE kind = 'signal'"))
+
+
+@test
+def trace_events_are_the_course_of_the_run():
+    """The rules are those of the Trace Event Format: slices of a row nest, counters have numbers, asynchronous slices come in pairs."""
+    path, totals = timed()
+    out = os.path.join(scratch, "trace.json")
+    good(options.tally, "export", "trace", "-o", out, "-i", path, "-e", "l1d.load_miss,hart.instret")
+    with open(out, encoding="utf-8") as file:
+        trace = json.load(file)
+    events = trace["traceEvents"]
+    by_phase = collections.defaultdict(list)
+    for event in events:
+        equal({"ph", "name", "pid", "tid"} <= set(event), True, f"members of {event}")
+        by_phase[event["ph"]].append(event)
+    equal(set(by_phase), set("MXCibe"), "phases")
+    slices = collections.defaultdict(list)
+    for event in by_phase["X"]:
+        slices[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+    for row, of_row in slices.items():
+        of_row.sort()
+        equal(all(a[1] <= b[0] + 1e-6 for a, b in zip(of_row, of_row[1:])), True, f"slices of {row} do not overlap")
+    named = {(e["pid"], e["tid"]) for e in by_phase["M"] if e["name"] == "thread_name"}
+    equal(set(slices) <= named, True, "every row has a name")
+    equal({(0, 0), (0, 1)} <= set(slices), True, "rows of harts")
+    with sqlite3.connect(path) as database:
+        stints = database.execute("SELECT count(*), sum(begin_cycles > 0) FROM stint").fetchone()
+        hz = int(database.execute("SELECT value FROM run WHERE name = 'clock_hz'").fetchone()[0])
+        visits = database.execute("SELECT begin_cycles, end_cycles FROM visit").fetchall()
+        n_switches = database.execute("SELECT total FROM event WHERE name = 'os.context_switch'").fetchone()[0]
+    equal((len(by_phase["X"]), len(by_phase["i"])), (2 * stints[0], stints[1]), "stints")
+    equal(0 <= stints[0] - n_switches <= 2, True, "a stint ends with a context switch or with the run")
+    equal([(e["ph"], e["name"], round(e["ts"] * hz / 1e6)) for e in by_phase["b"] + by_phase["e"]],
+          [("b", "main", visits[0][0]), ("e", "main", visits[0][1])], "visits")
+    sums = collections.Counter()
+    for event in by_phase["C"]:
+        sums[event["name"]] += event["args"]["count"]
+    equal(dict(sums), {name: totals[name] for name in ("l1d.load_miss", "hart.instret")}, "counters")
+    plain, _ = recorded("riscv64")
+    status, _, err = tally("export", "trace", plain)
+    equal(status, 2, err)
+    contains(err, "record it with tally record -I")
+
+
+@test
+def firefox_profiles_sum_up_and_obey_the_format():
+    def columns(table, where):
+        length = table["length"]
+        for name, column in table.items():
+            if isinstance(column, list):
+                equal(len(column), length, f"{where}.{name}")
+        return length
+
+    for name in (*programs, "timed"):
+        if name == "timed":
+            path, totals = timed()
+            out, events = os.path.join(scratch, "timed.firefox"), ["hart.instret"]
+            good(options.tally, "export", "firefox", "-o", out, "-i", path, "-e", "hart.instret")
+        else:
+            out, totals = exported("firefox", name, "-e", EVENTS[0])
+            events = EVENTS[:1]
+        with open(out, encoding="utf-8") as file:
+            profile = json.load(file)
+        shared, meta = profile["shared"], profile["meta"]
+        equal((meta["version"], meta["preprocessedProfileVersion"]), (24, 62), "versions")
+        tables = {key: columns(table, key) for key, table in shared.items() if isinstance(table, dict)}
+        n_strings = len(shared["stringArray"])
+        for table, column, limit in (("stackTable", "frame", tables["frameTable"]), ("frameTable", "func", tables["funcTable"]),
+                                     ("funcTable", "name", n_strings), ("funcTable", "source", tables["sources"]),
+                                     ("funcTable", "resource", tables["resourceTable"]), ("resourceTable", "name", n_strings),
+                                     ("resourceTable", "lib", len(profile["libs"])), ("sources", "filename", n_strings)):
+            equal(all(x is None or -1 <= x < limit for x in shared[table][column]), True, f"{table}.{column} in range")
+        equal(all(p is None or p < i for i, p in enumerate(shared["stackTable"]["prefix"])), True, "a prefix comes before its stack")
+        total = 0
+        for thread in profile["threads"]:
+            n = columns(thread["samples"], "samples")
+            columns(thread["markers"], "markers")
+            equal(all(s < tables["stackTable"] for s in thread["samples"]["stack"]), True, f"{n} stacks in range")
+            total += sum(thread["samples"]["weight"])
+        equal(total, totals[events[0]], f"{name}: weights")
+        if name == "timed":
+            equal([c["name"] for c in profile["counters"]], ["hart.instret"], "counters")
+            equal(sum(profile["counters"][0]["samples"]["count"]), totals["hart.instret"], "counter")
+            equal(profile["threads"][0]["markers"]["length"], 1, "the visit of main")
+
+
 @test
 def openmetrics_is_read_by_prometheus_parser():
     probe = "import prometheus_client.openmetrics.parser"
@@ -294,7 +391,7 @@ def totals_for_bencher_and_gem5_parsers():
 
 @test
 def one_profile_gives_one_export():
-    for form in ("callgrind", "pprof", "speedscope", "perfdata"):
+    for form in ("callgrind", "pprof", "speedscope", "perfdata", "firefox"):
         first, _ = exported(form, "riscv64")
         with open(first, "rb") as file:
             before = file.read()

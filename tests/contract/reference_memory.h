@@ -568,35 +568,40 @@ static inline void ref_dma(ref_memory *m, uint64_t paddr, uint64_t bytes, bool i
 
 // ---- L1 ----
 
+static void ref_evict_data(ref_memory *m, uint32_t k, ref_way *way) {
+    ref_hart *h = &m->harts[k];
+    h->tally[TL_S_L1D_EVICT]++;
+    ref_release(m, k, way->state, false);
+    bool has_data = ref_has_data(way->state), comes_down = m->c.l2_fill == TL_FILL_EVICT && !ref_in_l2(m, way->line);
+    if (has_data) {
+        h->tally[TL_S_L1D_EVICT_DIRTY]++;
+        h->tally[TL_S_L1D_WRITEBACK]++;
+        m->noc[TL_NOC_RELEASE_DATA]++;
+        uint64_t slice = ref_slice(m, way->line);
+        m->l2_tally[slice][TL_L2_WRITE]++;
+        if (ref_in_l2(m, way->line)) {
+            ref_in_l2(m, way->line)->is_dirty = true;
+            ref_use_l2(m, way->line);
+        } else if (!comes_down) {
+            m->l2_tally[slice][TL_L2_WRITEMISS]++;
+        }
+    }
+    if (has_data || comes_down)
+        ref_serve(&m->slice_server[ref_slice(m, way->line)], h->now, m->c.mem.l2_busy_cycles);
+    if (comes_down) {
+        m->l2_tally[ref_slice(m, way->line)][TL_L2_EVICT_FILL]++;
+        ref_put_into_l2(m, way->line, has_data, false, h->now);
+    }
+    way->is_valid = false;
+}
+
 static void ref_insert_data(ref_memory *m, uint32_t k, uint64_t line, int state, bool is_prefetched) {
     ref_hart *h = &m->harts[k];
     ref_set *set = ref_cache_set(m, &h->l1d, line, 1);
     uint32_t w = ref_victim(&h->l1d, set);
     ref_way *way = &set->ways[w];
-    if (way->is_valid) {
-        h->tally[TL_S_L1D_EVICT]++;
-        ref_release(m, k, way->state, false);
-        bool has_data = ref_has_data(way->state), comes_down = m->c.l2_fill == TL_FILL_EVICT && !ref_in_l2(m, way->line);
-        if (has_data) {
-            h->tally[TL_S_L1D_EVICT_DIRTY]++;
-            h->tally[TL_S_L1D_WRITEBACK]++;
-            m->noc[TL_NOC_RELEASE_DATA]++;
-            uint64_t slice = ref_slice(m, way->line);
-            m->l2_tally[slice][TL_L2_WRITE]++;
-            if (ref_in_l2(m, way->line)) {
-                ref_in_l2(m, way->line)->is_dirty = true;
-                ref_use_l2(m, way->line);
-            } else if (!comes_down) {
-                m->l2_tally[slice][TL_L2_WRITEMISS]++;
-            }
-        }
-        if (has_data || comes_down)
-            ref_serve(&m->slice_server[ref_slice(m, way->line)], h->now, m->c.mem.l2_busy_cycles);
-        if (comes_down) {
-            m->l2_tally[ref_slice(m, way->line)][TL_L2_EVICT_FILL]++;
-            ref_put_into_l2(m, way->line, has_data, false, h->now);
-        }
-    }
+    if (way->is_valid)
+        ref_evict_data(m, k, way);
     *way = (ref_way){.is_valid = true, .line = line, .state = state, .is_prefetched = is_prefetched};
     ref_note_fill(&h->l1d, set, w);
 }
@@ -681,6 +686,103 @@ static void ref_fetch_line(ref_memory *m, uint32_t k, uint64_t line) {
         h->tally[TL_S_L1I_PREFETCH]++;
         ref_request(m, k, next, REF_FETCH, true, h->now, &unused);
         ref_insert_fetch(m, k, next, true);
+    }
+}
+
+// ---- cache maintenance ----
+
+static void ref_write_clean(ref_memory *m, uint64_t line, uint64_t time) {
+    m->l2_tally[ref_slice(m, line)][TL_L2_CLEAN]++;
+    m->l2_tally[ref_slice(m, line)][TL_L2_WRITEBACK]++;
+    ref_dram(m, line, true, false, time);
+}
+
+// Hart k's data cache hands over what it changed, and keeps the line. Returns whether it had any.
+static bool ref_clean_copy(ref_memory *m, uint32_t k, uint64_t line) {
+    ref_way *copy = ref_in_l1(m, &m->harts[k].l1d, line);
+    const bool is_owner = copy->state == REF_E || copy->state == REF_M, has_data = ref_has_data(copy->state);
+    ref_probe(m, k, line, false, TL_LINK_PROBE_GET);
+    copy->state = is_owner ? REF_E : REF_S;
+    return has_data;
+}
+
+// The owner, or else every copy, if one of them may have data that no level below has.
+static bool ref_clean_copies(ref_memory *m, uint64_t line) {
+    bool has_owner = false, has_data = false;
+    for (uint32_t pass = 0; pass < 2; pass++)
+        for (uint32_t j = 0; j < m->c.n_harts; j++) {
+            ref_way *copy = ref_in_l1(m, &m->harts[j].l1d, line);
+            if (!copy)
+                continue;
+            if (pass == 0)
+                has_owner |= copy->state == REF_E || copy->state == REF_M;
+            else if (has_owner || m->c.l2_fill == TL_FILL_EVICT)
+                has_data |= ref_clean_copy(m, j, line);
+        }
+    return has_data;
+}
+
+static void ref_data_comes_down(ref_memory *m, uint64_t line, uint64_t time) {
+    if (ref_in_l2(m, line)) {
+        ref_in_l2(m, line)->is_dirty = true;
+        return;
+    }
+    m->l2_tally[ref_slice(m, line)][TL_L2_EVICT_FILL]++;
+    ref_put_into_l2(m, line, true, false, time);
+}
+
+static inline void ref_maintain_line(ref_memory *m, uint64_t line, tl_maintenance what, uint64_t time) {
+    if (!ref_in_l2(m, line) && !ref_is_held_elsewhere(m, TL_MAX_HARTS, false, line))
+        return;
+    ref_serve(&m->slice_server[ref_slice(m, line)], time, m->c.mem.l2_busy_cycles);
+    if (what == TL_CLEAN_DROP) {
+        bool has_data = false;
+        for (uint32_t j = 0; j < m->c.n_harts; j++) {
+            const ref_way *copy = ref_in_l1(m, &m->harts[j].l1d, line);
+            has_data |= copy && ref_has_data(copy->state);
+            if (copy)
+                ref_probe(m, j, line, true, TL_LINK_PROBE_TAKE);
+        }
+        if (ref_in_l2(m, line))
+            ref_evict_from_l2(m, ref_in_l2(m, line), time);
+        else if (has_data)
+            ref_write_clean(m, line, time);
+        return;
+    }
+    const bool has_data = ref_clean_copies(m, line);
+    ref_way *below = ref_in_l2(m, line);
+    if (what == TL_CLEAN_L1 && has_data)
+        ref_data_comes_down(m, line, time);
+    if (what == TL_CLEAN && (has_data || (below && below->is_dirty)))
+        ref_write_clean(m, line, time);
+    if (what == TL_CLEAN && below)
+        below->is_dirty = false;
+}
+
+static inline void ref_maintain_way(ref_memory *m, uint32_t k, uint32_t level, uint32_t set, uint32_t w, tl_maintenance what) {
+    ref_hart *h = &m->harts[k];
+    const uint32_t slice = level == 2 ? set % m->c.l2_slices : 0;
+    ref_table *t = level == 2 ? &m->l2[slice] : &h->l1d;
+    if (level > 2 || w >= t->n_ways)
+        return;
+    ref_way *way = &t->sets[set / (level == 2 ? m->c.l2_slices : 1) % t->n_sets].ways[w];
+    if (!way->is_valid)
+        return;
+    if (level == 1 && what == TL_CLEAN_DROP)
+        ref_evict_data(m, k, way);
+    if (level == 1 && what != TL_CLEAN_DROP && ref_has_data(way->state)) {
+        ref_serve(&m->slice_server[ref_slice(m, way->line)], h->now, m->c.mem.l2_busy_cycles);
+        (void)ref_clean_copy(m, k, way->line);
+        ref_data_comes_down(m, way->line, h->now);
+    }
+    if (level == 1)
+        return;
+    ref_serve(&m->slice_server[slice], h->now, m->c.mem.l2_busy_cycles);
+    if (what == TL_CLEAN_DROP) {
+        ref_evict_from_l2(m, way, h->now);
+    } else if (way->is_dirty) {
+        ref_write_clean(m, way->line, h->now);
+        way->is_dirty = false;
     }
 }
 

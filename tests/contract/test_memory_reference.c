@@ -340,8 +340,30 @@ static void check_slots(world *w, uint32_t k) {
     }
 }
 
+// The directory is exact: first-level caches name the entries of their lines, and no entry outside
+// the second level is without a sharer.
+static void check_directory(world *w) {
+    const tl_memory *m = w->rig.memory;
+    for (uint32_t k = 0; k < m->n_harts; k++) {
+        const tl_l1 *l1i = &m->harts[k].l1i;
+        for (uint32_t way = 0; way < tl_cache_n_ways(&l1i->cache); way++) {
+            if (l1i->cache.tags[way] == TL_NO_TAG)
+                continue;
+            const uint32_t found = tl_l2_find(&w->rig.memory->l2, tl_cache_line(&l1i->cache, way));
+            if (l1i->lines[way].l2_way != found || !(m->l2.lines[found].sharers & l1i->client.bit))
+                disagree(w, "the directory entry of an L1I line", l1i->lines[way].l2_way, found);
+        }
+    }
+    const tl_snoop_filter *filter = m->l2.filter;
+    for (uint32_t bucket = 0; filter && bucket <= filter->mask; bucket++)
+        for (uint32_t at = filter->heads[bucket]; at != 0; at = filter->nexts[at - 1])
+            if (m->l2.lines[filter->first + at - 1].sharers == 0)
+                disagree(w, "an entry that nobody shares, of line", filter->lines[at - 1], 0);
+}
+
 static void compare_contents(world *w) {
     const tl_memory *m = w->rig.memory;
+    check_directory(w);
     for (uint32_t k = 0; k < m->n_harts; k++) {
         const tl_hart_mem *hm = &m->harts[k];
         const ref_hart *ref = &w->ref->harts[k];
@@ -531,6 +553,39 @@ static void administer(world *w, uint32_t k) {
         check_slots(w, k);
 }
 
+// Cache maintenance of a line that is used now, of any, or of a way that may not exist.
+static void maintain(world *w, uint32_t k) {
+    tl_hart *h = w->rig.harts[k];
+    rng *r = &w->r;
+    const tl_maintenance what = (tl_maintenance)below(r, 3);
+    const uint32_t kind = below(r, 8), level = 1 + below(r, 2 + one_in(r, 20)), way = below(r, one_in(r, 4) ? 9 : 4);
+    uint64_t paddr = tl_rig_paddr(below(r, RAM_BYTES));
+    if (!one_in(r, 4))
+        paddr = tl_rig_paddr(DATA_OFFSET + (w->hot[k][below(r, 8)] - SMALL) % (N_PAGES * 4096));
+    if (one_in(r, 50))
+        paddr = next(r) >> 8;
+    const uint64_t line = ref_line_of(w->ref, paddr);
+    const uint32_t set = (uint32_t)(line / ref_line_bytes(w->ref)) & 0xffff;
+    const uint32_t generation = h->code_generation;
+    snprintf(w->what, sizeof w->what, "hart %u, maintenance %u of kind %u, 0x%" PRIx64 ", level %u, set %u, way %u", k, (uint32_t)what,
+             kind, paddr, level, set, way);
+    if (kind < 4) {
+        h->port->maintain_line(h, paddr, what);
+        if (ref_is_ram(w->ref, line))
+            ref_maintain_line(w->ref, line, what, h->now);
+    } else if (kind < 7) {
+        h->port->maintain_way(h, level, set, way, what);
+        ref_maintain_way(w->ref, k, level, set, way, what);
+    } else {
+        h->port->drop_code_line(h, paddr);
+        for (uint32_t j = 0; j < w->rig.config.n_harts; j++)
+            ref_drop_fetch_lines(w->ref, j, line, ref_line_bytes(w->ref));
+        if (h->code_generation == generation)
+            disagree(w, "the generation of code", generation, generation + 1);
+    }
+    check_slots(w, k);
+}
+
 // Changes that system software makes now and then. Page tables change with and without a flush,
 // because stale entries must be equally stale.
 static void disturb(world *w, uint32_t k) {
@@ -634,6 +689,8 @@ static void run(const char *name, const tl_config *config, uint64_t seed, bool i
         w->is_crossing_page = false;
         if (one_in(&w->r, 60))
             disturb(w, k);
+        else if (one_in(&w->r, 60))
+            maintain(w, k);
         else if (is_system && one_in(&w->r, 30))
             administer(w, k);
         else

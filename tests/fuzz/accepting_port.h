@@ -36,6 +36,15 @@ static inline bool port_sc(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint
 static inline void port_drop_code(tl_hart *h) { (void)h; }
 static inline void port_flush(tl_hart *h, uint64_t vaddr, bool is_all) { (void)h, (void)vaddr, (void)is_all; }
 
+static inline void port_maintain_line(tl_hart *h, uint64_t paddr, tl_maintenance what) {
+    (void)h, (void)paddr, check(what <= TL_CLEAN_DROP);
+}
+static inline void port_maintain_way(tl_hart *h, uint32_t level, uint32_t set, uint32_t way, tl_maintenance what) {
+    (void)set, (void)way, (void)what;
+    check(level >= 1 && h->config != NULL);
+}
+static inline void port_drop_code_line(tl_hart *h, uint64_t paddr) { (void)h, (void)paddr; }
+
 static const tl_mem_port accepting_port = {
     .load = port_load,
     .store = port_store,
@@ -44,6 +53,9 @@ static const tl_mem_port accepting_port = {
     .store_conditional = port_sc,
     .drop_code = port_drop_code,
     .broadcast_drop_code = port_drop_code,
+    .maintain_line = port_maintain_line,
+    .maintain_way = port_maintain_way,
+    .drop_code_line = port_drop_code_line,
     .flush_translation = port_flush,
     .broadcast_flush_translation = port_flush,
     .context_changed = port_drop_code,

@@ -178,6 +178,11 @@ static bool port_store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_byt
     h->reservation_paddr = TL_NO_LINE;
     return h->mem_value != 0 || port_store(h, vaddr, size_bytes, value);
 }
+static void port_maintain_line(tl_hart *h, uint64_t paddr, tl_maintenance what) { (void)h, (void)paddr, (void)what; }
+static void port_maintain_way(tl_hart *h, uint32_t level, uint32_t set, uint32_t way, tl_maintenance what) {
+    (void)h, (void)level, (void)set, (void)way, (void)what;
+}
+static void port_drop_code_line(tl_hart *h, uint64_t paddr) { (void)h, (void)paddr; }
 static const tl_mem_port port = {
     .load = port_load,
     .store = port_store,
@@ -185,6 +190,9 @@ static const tl_mem_port port = {
     .store_conditional = port_store_conditional,
     .drop_code = port_drop_code,
     .broadcast_drop_code = port_drop_code,
+    .maintain_line = port_maintain_line,
+    .maintain_way = port_maintain_way,
+    .drop_code_line = port_drop_code_line,
 };
 
 static void run_here(const vector_case *c, const uint32_t *words, uint64_t n_words, vector_result *ret_result) {

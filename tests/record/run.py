@@ -113,6 +113,13 @@ def every_engine_writes_the_same_bytes():
             raise AssertionError(f"{name} {words}: profiles of engines differ")
 
 
+def executed_by_qemu(log):
+    """Addresses of instructions in their order, from a log of -singlestep -d exec,nochain."""
+    with open(log, encoding="ascii", errors="replace") as lines:
+        matches = (re.match(r"Trace \d+: \S+ \[[0-9a-f]+/([0-9a-f]+)/", line) for line in lines)
+        return [int(match[1], 16) for match in matches if match]
+
+
 @test
 def instructions_were_executed_as_often_as_qemu_says():
     if not shutil.which("qemu-riscv64"):
@@ -123,12 +130,7 @@ def instructions_were_executed_as_often_as_qemu_says():
         expected_status = subprocess.run(qemu, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=CLEAN).returncode
         path, status, _ = record("qemu.profile", "--", program)
         equal(status, expected_status, program)
-        executed = collections.Counter()
-        with open(log, encoding="ascii", errors="replace") as lines:
-            for line in lines:
-                match = re.match(r"Trace \d+: \S+ \[[0-9a-f]+/([0-9a-f]+)/", line)
-                if match:
-                    executed[int(match[1], 16)] += 1
+        executed = collections.Counter(executed_by_qemu(log))
         booked = dict(rows(path, "SELECT address, sum(n) FROM count JOIN instruction ON instruction.id = instruction "
                                  "JOIN event ON event.id = event WHERE event.name = 'hart.instret' GROUP BY address"))
         if len(booked) < 5:
@@ -257,6 +259,28 @@ def generated(root):
 
 
 @test
+def generated_code_is_named_by_a_jitdump_file():
+    if not shutil.which(CROSS):
+        raise Skip(f"there is no {CROSS}")
+    root = file("jit-root")
+    os.makedirs(root)
+    subprocess.run([CROSS, "-O1", "-static", "-o", os.path.join(root, "jit"), os.path.join(HERE, "jit.c")], check=True)
+    path, status, stderr = record("jit.profile", "--root", root, "--", "/jit", "/jit-1000.dump")
+    equal((status, stderr), (0, ""))
+    names = rows(path, "SELECT function.name, source.path, instruction.line, disassembly FROM instruction JOIN object ON object.id = instruction.object "
+                       "LEFT JOIN function ON function.id = function LEFT JOIN source ON source.id = instruction.source "
+                       "WHERE object.kind = 'jit' ORDER BY instruction.address")
+    calc = "/src/calc.lang"
+    equal(names, [("doubled twice", calc, 7, "add a0,a0,a0"), ("doubled twice", calc, 8, "add a0,a0,a0"), ("doubled twice", calc, 8, "ret"),
+                  (None, None, 0, "add a0,a0,3"), (None, None, 0, "add a0,a0,3"), (None, None, 0, "ret"),
+                  ("plus six", calc, 17, "add a0,a0,3"), ("plus six", calc, 18, "add a0,a0,3"), ("plus six", calc, 18, "ret")])
+    contains(tally("report", "-s", "srcline", path)[1], "calc.lang:18")
+    # A file of another name is no jitdump, and a damaged one names what stands before the damage.
+    path, _, _ = record("jit.profile", "--root", root, "--", "/jit", "/code.dump")
+    equal(rows(path, "SELECT count(*) FROM object WHERE kind = 'jit'"), [(0,)])
+
+
+@test
 def generated_code_is_named_by_the_map_that_the_guest_left():
     root = file("root")
     os.makedirs(os.path.join(root, "tmp"))
@@ -277,6 +301,9 @@ def generated_code_is_named_by_the_map_that_the_guest_left():
     equal(named(f"{first:x} ffffffffffffffff all\n"), {row[0]: "all" for row in found})
     equal(named("0 1 before\nffffffffffffffff ffffffffffffffff behind\n"), {})
     equal(set(named("0 ffffffffffffffff first\n" + "0 ffffffffffffffff next\n" * 300000).values()), {"first"})
+    # A name of any length ends its line, and is cut.
+    long = named(f"{first:x} 2 {'n' * 100000}\n{second:x} 4 next\n")
+    equal((set(long[first]), 4000 < len(long[first]) < 4200, long[second]), ({"n"}, True, "next"))
     os.remove(path)
     os.mkfifo(path)  # nobody writes to it
     equal(generated(root), found)
@@ -493,6 +520,163 @@ def callers_and_callees_have_the_calls_worked_out_on_paper():
 def a_call_graph_is_refused_where_there_is_none():
     fails(["record", "-g", "--pipeline", "-o", file("x"), "--", assembled()], 2, "-e, -g and --with-sources are of a profile")
     fails(["record", "-g", "-m", "ooo", "-o", file("x"), "--", assembled()], 2, "out-of-order core")
+
+
+@test
+def intervals_and_stints_are_the_whole_run():
+    for name, *words in (("threads_sync", "--harts", "2"), ("process_exec",)):
+        exact, _, _ = record("exact.profile", *words, "--", guest(name))
+        path, _, _ = record("course.profile", *words, "-I", "100kc", "--", guest(name))
+        equal(rows(path, EXACT) == rows(exact, EXACT), True, f"{name}: counts by instruction")
+        equal(rows(path, "SELECT name, total, sum(n) FROM event LEFT JOIN interval_count ON event = event.id WHERE kind = 'signal' GROUP BY event.id "
+                         "HAVING total <> ifnull(sum(n), 0)"), [], f"{name}: intervals sum up")
+        intervals = rows(path, "SELECT begin_cycles, end_cycles FROM interval ORDER BY id")
+        equal((intervals[0][0], [a[1] for a in intervals[:-1]]), (0, [b[0] for b in intervals[1:]]), "intervals follow each other")
+        if any(not (n + 1) * 100000 <= end < (n + 1) * 100000 + 20000 for n, (_, end) in enumerate(intervals[:-1])):
+            raise AssertionError(f"{name}: ends of intervals {intervals}")
+        # A hart has one thread at a time, and is busy as long as it has one.
+        stints = rows(path, "SELECT hart, begin_cycles, end_cycles FROM stint ORDER BY hart, begin_cycles")
+        equal([b for a, b in zip(stints, stints[1:]) if a[0] == b[0] and b[1] < a[2]], [], "stints do not overlap")
+        busy = sum(end - begin for _, begin, end in stints)
+        cycles = rows(path, "SELECT total FROM event WHERE name = 'hart.cycle'")[0][0]
+        if not 0.98 * cycles <= busy <= 1.02 * cycles:
+            raise AssertionError(f"{name}: harts had threads for {busy} cycles, and were busy for {cycles}")
+        equal({thread for thread, in rows(path, "SELECT DISTINCT thread FROM stint")} <= {thread for thread, in rows(path, "SELECT id FROM thread")}, True)
+        status, stdout, _ = tally("stat", "-j", "-e", "hart.instret", "-I", "100kc", *words, "--", guest(name))
+        equal(status, 0, stdout)
+
+
+@test
+def regions_are_marks_on_the_course_of_a_run():
+    path, _, stderr = record("region.profile", "-I", "1ms", "--roi", "inner", "--", assembled())
+    n_visits, name = rows(path, "SELECT count(*), region.name FROM visit JOIN region ON region.id = region")[0]
+    equal(name, "inner", stderr)
+    equal(n_visits, rows(path, "SELECT max(n) FROM count JOIN instruction ON instruction.id = instruction JOIN function ON function.id = function "
+                               "JOIN event ON event.id = event WHERE event.name = 'hart.instret' AND function.name = 'inner' AND instruction.address = function.address")[0][0])
+    visits = rows(path, "SELECT begin_cycles, end_cycles FROM visit ORDER BY id")
+    equal(all(a[1] <= b[0] for a, b in zip(visits, visits[1:])), True, "visits follow each other")
+    fails(["record", "-o", file("x"), "--roi", "inner", "--", assembled()], 2, "--roi and --markers go with --pipeline or -I")
+    fails(["record", "-o", file("x"), "--markers", "--", assembled()], 2, "--roi and --markers go with --pipeline or -I")
+    fails(["record", "-o", file("x"), "-I", "1ms", "--roi", "nowhere", "--", assembled()], 2, "nowhere")
+    fails(["record", "-o", file("x"), "-m", "ooo", "-I", "1ms", "--pipeline", "--", assembled()], 2, "-I is of a profile")
+
+
+SAMPLED = ("-P", "rvhpm:linux", "-c", "997")
+OF_INSNS = "SELECT address, sum(sample_count.n) FROM sample_count JOIN instruction ON instruction.id = instruction GROUP BY address"
+
+
+@test
+def samples_are_those_of_a_recount_over_qemus_log():
+    """A counter of instructions interrupts behind every period-th one, and the next one is sampled."""
+    if not shutil.which("qemu-riscv64"):
+        raise Skip("there is no qemu-riscv64")
+    for program, period in ((assembled(), 7), (assembled(), 2), (assembled(), 1), (guest("isa_hello"), 3)):
+        log = file("qemu.log")
+        subprocess.run(["qemu-riscv64", "-singlestep", "-d", "exec,nochain", "-D", log, program], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, env=CLEAN)
+        path, _, stderr = record("recount.profile", "-P", "rvhpm:linux", "-c", str(period), "-e", "instructions", "--", program)
+        texts = dict(rows(path, "SELECT address, disassembly FROM instruction"))
+        expected, n_retired = collections.Counter(), 0
+        pcs = executed_by_qemu(log)
+        for at, pc in enumerate(pcs):
+            if texts[pc] == "ecall":
+                continue  # it traps
+            n_retired += 1
+            if n_retired % period == 0 and at + 1 < len(pcs):
+                expected[pcs[at + 1]] += 1
+        equal(dict(rows(path, OF_INSNS)), dict(expected), f"{program}: {stderr}")
+        total, samples, lost = rows(path, "SELECT total, n_samples, n_lost FROM sampled, event WHERE event.name = 'hart.instret'")[0]
+        equal((samples, lost, total), (sum(expected.values()), 0, n_retired), program)
+        if samples < (2 if program != assembled() else 20):
+            raise AssertionError(f"{program}: only {samples} samples")
+
+
+EXACT = ("SELECT object.path, address, tid, event.name, n FROM count JOIN instruction ON instruction.id = instruction JOIN object ON object.id = object "
+         "JOIN thread ON thread.id = thread JOIN event ON event.id = event ORDER BY 1, 2, 3, 4")
+
+
+@test
+def exact_counts_do_not_notice_that_a_pmu_samples():
+    for name, *words in (("process_exec",), ("threads_sync", "--harts", "2"), ("signals_delivery", "-g")):
+        exact, _, _ = record("exact.profile", *words, "--", guest(name))
+        sampled, _, _ = record("sampled.profile", *words, *SAMPLED, "-e", "cycles,instructions,L1-dcache-load-misses", "--", guest(name))
+        equal(rows(sampled, EXACT) == rows(exact, EXACT), True, f"{name} {words}: exact counts differ")
+        equal(len(rows(sampled, "SELECT * FROM sampled")), 3, name)
+        for event, n_samples, n_lost, total in rows(sampled, "SELECT sampled.name, n_samples, n_lost, sum(event.total) FROM sampled, event WHERE event.name = "
+                                                             "CASE sampled.name WHEN 'cycles' THEN 'hart.cycle' WHEN 'instructions' THEN 'hart.instret' "
+                                                             "ELSE 'l1d.load_miss' END GROUP BY sampled.id"):
+            # Each hart may end within a period, and one overflow comes too late for a sample.
+            if not 0 <= total // 997 - n_samples - n_lost <= 4:
+                raise AssertionError(f"{name}: {n_samples} samples and {n_lost} lost of {total} {event}")
+        truncated, _, _ = record("again.profile", *words, *SAMPLED, "-e", "cycles,instructions,L1-dcache-load-misses", "--engine", "step", "--", guest(name))
+        with open(sampled, "rb") as a, open(truncated, "rb") as b:
+            equal(a.read() == b.read(), True, f"{name} {words}: engines sample differently")
+
+
+@test
+def the_error_of_samples_is_what_sql_says():
+    path, _, _ = record("truth.profile", "-P", "rvhpm:linux", "-c", "97", "-e", "cycles,branch-misses", "--", guest("process_exec"))
+    status, stdout, stderr = tally("report", "--against-truth", "-j", "-s", "insn", path)
+    equal(status, 0, stderr)
+    lines = [json.loads(line) for line in stdout.splitlines()]
+    equal([line["schema"] for line in lines if line["type"] == "header"], ["tally.profile-truth/1"])
+    formulas = {"cycles": ("hart.cycle",), "branch-misses": ("bp.cond_miss", "bp.target_miss")}
+    for number, (event, signals) in enumerate(formulas.items()):
+        summary = next(line for line in lines if line["type"] == "sampled" and line["event"] == event)
+        marks = ", ".join("?" for _ in signals)
+        for level, key in (("instruction", "instruction.id"), ("function", "ifnull(function, -1)")):
+            truth = dict(rows(path, f"SELECT {key}, sum(n) FROM count JOIN instruction ON instruction.id = instruction JOIN event ON event.id = event "
+                                    f"WHERE event.name IN ({marks}) GROUP BY 1", *signals))
+            samples = dict(rows(path, f"SELECT {key}, sum(n) FROM sample_count JOIN instruction ON instruction.id = instruction WHERE sampled = ? GROUP BY 1", number))
+            n, total = sum(samples.values()), sum(truth.values())
+            equal((summary["samples"], summary["truth"]), (n, total), event)
+            error = 100 * (1 - sum(min(samples.get(k, 0) / n, truth.get(k, 0) / total) for k in set(samples) | set(truth)))
+            if abs(error - summary[level]["error_percent"]) > 0.001:
+                raise AssertionError(f"{event}: error by {level} is {summary[level]['error_percent']}, SQL says {error}")
+        got = {line["insn"]: line["samples"] for line in lines if line["type"] == "row" and line["event"] == event}
+        equal(sum(got.values()), n, event)
+    _, text, _ = tally("report", "--against-truth", "--percent-limit", "5", path)
+    contains(text, "# process_exec on rocket: cycles sampled by rvhpm:linux, overflow interrupt after 97: ", "# error by function", "# error by instruction",
+             "TIP, MICRO 2021", "software 61.8 %", "next committing 9.3 %")
+    status, csv_text, _ = tally("report", "--against-truth", "--csv", "-e", "cycles", path)
+    table_of = list(csv.DictReader(io.StringIO(csv_text)))
+    equal((status, {row["event"] for row in table_of}, sum(int(row["samples"]) for row in table_of)), (0, {"cycles"}, lines[1]["samples"]))
+    fails(["report", "--against-truth", "-e", "instructions", path], 2, "this event was not sampled; cycles was")
+    fails(["report", "--against-truth", "--children", path], 2, "leave out --children")
+    plain, _, _ = record("plain.profile", "--", assembled())
+    fails(["report", "--against-truth", plain], 2, "no samples", "tally record -P PMU -c PERIOD")
+
+
+@test
+def an_arm_pmu_samples_too():
+    path, _, _ = record("arm.profile", "-P", "armv8:a53", "-c", "997", "-e", "cycles,INST_RETIRED", "--", guest("arm64/kernel_sort"))
+    exact, _, _ = record("exact.profile", "--", guest("arm64/kernel_sort"))
+    equal(rows(path, EXACT) == rows(exact, EXACT), True)
+    status, stdout, stderr = tally("report", "--against-truth", "-j", "-s", "symbol", path)
+    equal(status, 0, stderr)
+    summary = {line["event"]: line for line in map(json.loads, stdout.splitlines()) if line["type"] == "sampled"}
+    for event in ("cycles", "INST_RETIRED"):
+        of = summary[event]
+        if not 0 <= of["truth"] // 997 - of["samples"] - of["lost"] <= 2 or of["function"]["error_percent"] > 1:
+            raise AssertionError(f"{event}: {of}")
+
+
+@test
+def only_a_pmu_that_interrupts_samples():
+    program = assembled()
+    for pmu, machine, reason in (("rvhpm:u74", "rocket", "no interrupt at overflow"), ("dhpc", "rocket", "no counter of pmu dhpc interrupts"),
+                                 ("ccache", "rocket", "nothing reads pmu ccache"), ("armv8", "rocket", "written for AArch64"),
+                                 ("nonsense", "rocket", "nonsense")):
+        fails(["record", "-m", machine, "-P", pmu, "-c", "1000", "-o", file("x"), "--", program], 2, reason)
+    fails(["record", "-P", "rvhpm:linux", "-o", file("x"), "--", program], 2, "-c PERIOD is needed")
+    fails(["record", "-c", "100", "-o", file("x"), "--", program], 2, "name a PMU that samples with -P")
+    fails(["record", *SAMPLED, "--bare", "-o", file("x"), "--", program], 2, "a pmu can be read for a Linux program only")
+    fails(["record", *SAMPLED, "--pipeline", "-o", file("x"), "--", program], 2, "-P samples for a profile")
+    fails(["record", *SAMPLED, "-e", "nonsense", "-o", file("x"), "--", program], 2, "nonsense")
+    fails(["record", "-P", "armv8:a53", "-c", "3000000000", "-e", "INST_RETIRED", "-o", file("x"), "--", guest("arm64/kernel_sort")], 2,
+          "too narrow for this period; write at most 2147483647")
+    many = ",".join(["L1D_CACHE", "INST_RETIRED", "LD_RETIRED", "ST_RETIRED", "L1D_CACHE_REFILL", "L1I_CACHE_REFILL", "L1D_TLB_REFILL"])
+    fails(["record", "-P", "armv8:a53", "-c", "1000", "-e", many, "-o", file("x"), "--", guest("arm64/kernel_sort")], 2, "no counter left that interrupts")
 
 
 @test

@@ -26,6 +26,8 @@ static answer l1i_tag(u32 way, u64 at) { return READ_RAM(s3_3_c15_c2_1, (u64)way
 static answer l1i_data(u32 way, u64 at) { return READ_RAM(s3_3_c15_c4_1, (u64)way << 31 | (at & 0x3ffc)); }
 static answer tlb(u32 way, u32 index) { return READ_RAM(s3_3_c15_c4_2, (u64)way << 30 | index); }
 
+#define MAINTAIN(operation, operand) asm volatile(operation ", %0\n\tdsb sy" ::"r"((u64)(operand)) : "memory")
+
 static u64 address_of(const answer *tag, u64 at) { /* of a line of the L1D */
     return ((tag->word[1] & 0xfffffff) << 12 & ~UINT64_C(0x1fff)) | (at & 0x1fc0);
 }
@@ -53,18 +55,37 @@ static void test_data_cache(void) {
         const answer data = l1d_data(way, LINES + 8 * i);
         CHECK(data.word[0] | data.word[1] << 32, 0x1122334400000000 + i);
     }
-    /* DC CSW keeps the line, DC CISW of another level and of another set, too. DC CISW moves it. */
+    /* DC CSW cleans the line and keeps it. DC CISW of level 2 and of another set keeps it, too. */
     const u64 place = (u64)way << 30 | (LINES & 0x1fc0);
-    asm volatile("dc csw, %0\n\tdsb sy" ::"r"(place) : "memory");
-    asm volatile("dc cisw, %0\n\tdsb sy" ::"r"(place | 1 << 1) : "memory");
-    asm volatile("dc cisw, %0\n\tdsb sy" ::"r"(place ^ 1 << 6) : "memory");
+    MAINTAIN("dc csw", place);
+    CHECK(l1d_tag(way, LINES).word[0] & 3, 0);       /* not dirty any more, */
+    CHECK(l1d_tag(way, LINES).word[1] >> 29 & 3, 2); /* and still unique */
+    MAINTAIN("dc cisw", place | 1 << 1);
+    MAINTAIN("dc cisw", place ^ 1 << 6);
     CHECK(way_of(LINES), way);
-    asm volatile("dc cisw, %0\n\tdsb sy" ::"r"(place) : "memory");
+    MAINTAIN("dc cisw", place);
     CHECK(way_of(LINES), 4);
     CHECK(line[3], 0x1122334400000003); /* and the bytes are still there */
-    asm volatile("dc isw, %0\n\tdsb sy" ::"r"((u64)way_of(LINES) << 30 | (LINES & 0x1fc0)) : "memory");
+    MAINTAIN("dc isw", (u64)way_of(LINES) << 30 | (LINES & 0x1fc0));
     CHECK(way_of(LINES), 4);
     CHECK(line[3], 0x1122334400000003);
+    /* By address: clean to the second level and to memory, then out. A neighbor stays. */
+    line[8] = 1;
+    line[0] = 0x1122334400000000;
+    CHECK(l1d_tag(way_of(LINES), LINES).word[0] & 3, 1);
+    MAINTAIN("dc cvau", LINES + 5);
+    CHECK(l1d_tag(way_of(LINES), LINES).word[0] & 3, 0);
+    line[0] = 0x1122334400000000;
+    CHECK(l1d_tag(way_of(LINES), LINES).word[0] & 3, 1);
+    MAINTAIN("dc cvac", LINES + 63);
+    CHECK(l1d_tag(way_of(LINES), LINES).word[0] & 3, 0);
+    MAINTAIN("dc civac", LINES);
+    CHECK(way_of(LINES), 4);
+    CHECK(line[7], 0x1122334400000007);
+    MAINTAIN("dc ivac", LINES);
+    CHECK(way_of(LINES), 4);
+    CHECK(way_of(LINES + 64) < 4, 1);
+    CHECK(line[7], 0x1122334400000007);
 
     /* Five lines of one set: one of them is away, and its data comes back. */
     for (u64 i = 1; i < 5; i++)
@@ -74,6 +95,15 @@ static void test_data_cache(void) {
         n_here += way_of(LINES + i * 0x2000) < 4;
     CHECK(n_here, 4);
     CHECK(line[7], 0x1122334400000007);
+}
+
+static bool l1i_has(u64 at) {
+    for (u32 way = 0; way < 2; way++) {
+        const answer tag = l1i_tag(way, at);
+        if (tag.word[0] >> 29 == 2 && (tag.word[0] & 0xfffffff) == at >> 12)
+            return true;
+    }
+    return false;
 }
 
 static void test_instruction_cache(void) {
@@ -91,6 +121,12 @@ static void test_instruction_cache(void) {
         CHECK(data.word[1], 0xd282 | 0xf << 16); /* nibbles d, 2, 8, 2 are odd */
     }
     CHECK(n_found, 1);
+    /* IC IVAU drops the line and no other. */
+    const u64 here = (u64)test_instruction_cache & ~UINT64_C(63);
+    CHECK(l1i_has(here), 1);
+    MAINTAIN("ic ivau", (u64)code);
+    CHECK(l1i_has((u64)code), 0);
+    CHECK(l1i_has(here), 1);
 }
 
 static u64 *new_table(u64 *next) {

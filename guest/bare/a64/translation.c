@@ -327,7 +327,12 @@ static void test_maintenance(void) {
         CHECK(at_el0(ops[i], FAR_AWAY).esr, 0xf2000777);
         CHECK_BUT_QEMU(at_el0(ops[i], FAR_AWAY + 0x2000).esr, 0x92000147); /* D7.4.9: QEMU has no caches */
         CHECK_BUT_QEMU(at_el1(ops[i], FAR_AWAY + 0x2000).esr, 0x96000147);
+        CHECK(at_el1(ops[i], FAR_AWAY + 0x1000).esr, 0xf2000777);
     }
+    check_context = 0;
+    CHECK(at_el1(0xd5087620, FAR_AWAY).esr, 0xf2000777); /* dc ivac needs the right to write, C5.3 */
+    CHECK_BUT_QEMU(at_el1(0xd5087620, FAR_AWAY + 0x1000).esr, 0x9600014f);
+    CHECK_BUT_QEMU(at_el1(0xd5087620, FAR_AWAY + 0x2000).esr, 0x96000147);
     end();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names and numbers that the Arm Architecture Reference Manual for Armv8-A defines: exception
-// levels, bits of FPCR and FPSR, numbers of system registers. Causes are our own numbers.
+// Names and numbers of the Arm Architecture Reference Manual for Armv8-A: exception levels, bits of
+// registers, numbers of system registers. Causes are our own numbers.
 #ifndef TL_ISA_A64_ARCH_H
 #define TL_ISA_A64_ARCH_H
 
@@ -8,9 +8,9 @@
 
 enum { TL_A64_EL0 = 0, TL_A64_EL1 = 1, TL_A64_EL2 = 2, TL_A64_EL3 = 3 }; // tl_priv
 
-// tl_hart.trap_cause. The syndrome of ESR_ELx follows from it and from tl_hart.trap_value: the
-// instruction of UNDEFINED, the immediate of SVC, SMC and BRK, TL_A64_TRAPPED of TRAPPED, the
-// address of all others.
+// tl_hart.trap_cause. The syndrome of ESR_ELx follows from it and from tl_hart.trap_value.
+// trap_value of UNDEFINED is the instruction, and that of SVC, SMC and BRK the immediate. TRAPPED
+// has TL_A64_TRAPPED. All other causes have an address.
 typedef enum tl_a64_cause {
     TL_A64_CAUSE_UNDEFINED,
     TL_A64_CAUSE_SVC,
@@ -27,7 +27,9 @@ typedef enum tl_a64_cause {
     TL_A64_CAUSE_SMC,
     TL_A64_CAUSE_TRAPPED, // an instruction that a control register traps, or an illegal state
     TL_A64_CAUSE_SP_MISALIGNED,
-    TL_A64_CAUSE_CACHE_PAGE, // cache maintenance by address, without a page or the right to it
+    // Cache maintenance by address, without a page or the right to it: to read it, or to write it.
+    TL_A64_CAUSE_CACHE_PAGE,
+    TL_A64_CAUSE_CACHE_STORE_PAGE,
     // Debug events. trap_value: the address of a watchpoint.
     TL_A64_CAUSE_BREAKPOINT,
     TL_A64_CAUSE_WATCH_LOAD,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Debug state: entry, exit, conditions, and the state of the core that external debug adds
-// (debug.h). debug_match.c has breakpoints, watchpoints and steps.
+// Debug state: entry, exit and conditions (debug.h). Power and reset of the core, because external
+// debug shows them. debug_match.c has breakpoints, watchpoints and steps.
 #include "isa/a64/debug.h"
 
 #include "base/bits.h"
@@ -63,7 +63,7 @@ static void attend(tl_hart *h) {
 
 void tl_a64_update_line(tl_hart *h) {
     const tl_a64_debug *d = &tl_a64(h)->debug;
-    const bool level = d->is_requested || d->has_catch || (d->edesr & (TL_A64_EDESR_OSUC | TL_A64_EDESR_RC));
+    const bool level = d->wants_reset || d->is_requested || d->has_catch || (d->edesr & (TL_A64_EDESR_OSUC | TL_A64_EDESR_RC));
     tl_hart_set_irq(h, TL_A64_HALT, level && !h->is_halted);
 }
 
@@ -143,6 +143,11 @@ bool tl_a64_halt_for_trap(tl_hart *h) {
 
 void tl_a64_halt_for_line(tl_hart *h) {
     const tl_a64_debug *d = &tl_a64(h)->debug;
+    const tl_a64_host *host = tl_a64(h)->sys.host;
+    if (d->wants_reset && host && host->reset) {
+        host->reset(host->ctx, h);
+        return;
+    }
     tl_a64_halt(h, d->edesr & TL_A64_EDESR_RC     ? TL_A64_STATUS_RESET
                    : d->has_catch                 ? TL_A64_STATUS_EXCEPTION
                    : d->edesr & TL_A64_EDESR_OSUC ? TL_A64_STATUS_OS_UNLOCK
@@ -151,7 +156,7 @@ void tl_a64_halt_for_line(tl_hart *h) {
 
 // -- Power and reset.
 
-void tl_a64_debug_power_on(tl_hart *h) {
+void tl_a64_debug_reset(tl_hart *h, bool is_cold) {
     tl_a64_debug *d = &tl_a64(h)->debug;
     if (!d->has_power_domain) {
         const tl_debug_config *inputs = &h->config->debug;
@@ -162,12 +167,19 @@ void tl_a64_debug_power_on(tl_hart *h) {
     if (d->inner)
         h->port = d->inner;
     d->inner = NULL;
-    d->is_off = false;
+    d->is_off = d->wants_reset = false;
+    d->leaves = TL_A64_STAYS;
     d->status = TL_A64_STATUS_RUNNING;
-    d->edscr = d->edeccr = d->dtrrx = d->dtrtx = d->dspsr = 0;
+    if (is_cold) {
+        d->edscr = d->edeccr = d->dtrrx = d->dtrtx = 0;
+        d->edwar = 0;
+        d->sticky = TL_A64_EDPRSR_SPD;
+        tl_a64(h)->sys.reg[TL_A64_R_DBGPRCR_EL1] = d->wants_power;
+    }
+    d->sticky |= TL_A64_EDPRSR_SR;
     d->edesr = d->edecr & TL_A64_EDECR_RCE ? TL_A64_EDESR_RC : 0;
-    d->sticky = TL_A64_EDPRSR_SPD | TL_A64_EDPRSR_SR;
-    d->dlr = d->edwar = 0;
+    d->dspsr = 0;
+    d->dlr = 0;
     d->advanced_from = h->instret;
     d->has_catch = d->is_executing = d->is_software_step = d->checks_each = false;
     d->step = TL_A64_STEP_INACTIVE;
@@ -177,13 +189,24 @@ void tl_a64_debug_power_on(tl_hart *h) {
     tl_a64_update_line(h);
 }
 
-void tl_a64_set_power(tl_hart *h, bool is_on) {
-    tl_a64_debug *d = &tl_a64(h)->debug;
-    if (d->is_off && is_on)
-        d->sticky |= TL_A64_EDPRSR_SPD;
-    d->is_off = !is_on;
+// The timers of the core are in its power domain. Its interrupt controller is not.
+void tl_a64_power_off(tl_hart *h, bool wakes) {
+    static const uint16_t timers[] = {TL_A64_R_CNTP_CTL_EL0, TL_A64_R_CNTV_CTL_EL0, TL_A64_R_CNTPS_CTL_EL1};
+    tl_a64_hart *a = tl_a64(h);
+    a->debug.is_off = true;
+    for (uint32_t i = 0; i < TL_COUNT_OF(timers); i++)
+        a->sys.reg[timers[i]] = 0;
+    a->sys.waits_for_event = false;
+    h->reservation_paddr = TL_NO_LINE;
+    h->run_vline = TL_NO_LINE;
+    h->is_halted = false;
+    h->is_waiting = true;
+    h->irqs_enabled = wakes ? 1 << TL_A64_IRQ | 1 << TL_A64_FIQ : 0;
     tl_hart_pmu_state_changed(h);
 }
+
+// EDPRCR.COREPURQ and CORENPDRQ, H9.2.36.
+bool tl_a64_keeps_power(const tl_hart *h) { return tl_a64(h)->debug.wants_power || (reg_of(h, TL_A64_R_DBGPRCR_EL1) & 1); }
 
 // -- Events.
 

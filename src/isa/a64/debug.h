@@ -96,9 +96,11 @@ bool tl_a64_halt_for_trap(tl_hart *h);
 void tl_a64_halt_for_line(tl_hart *h); // that of TL_A64_HALT, which tl_isa.next_interrupt returned
 
 // -- Power and reset.
-void tl_a64_debug_power_on(tl_hart *h); // part of tl_isa.power_on
-// The core power domain goes off, or on again; the caller stops and starts the hart.
-void tl_a64_set_power(tl_hart *h, bool is_on);
+void tl_a64_debug_reset(tl_hart *h, bool is_cold); // part of a reset
+// The core power domain goes off until a Cold reset. The hart waits from now on. The wait ends with
+// an interrupt if wakes is set.
+void tl_a64_power_off(tl_hart *h, bool wakes);
+bool tl_a64_keeps_power(const tl_hart *h); // a debugger wants the power controller to emulate it
 
 // -- Events that other parts tell.
 void tl_a64_set_os_lock(tl_hart *h, bool is_locked);

@@ -5,8 +5,8 @@
 
 #include "isa/a64/hart.h"
 
-// Executes one instruction at h->now, and advances h->now by what it takes. false: it took an
-// exception, which EDSCR.ERR and the registers of a level tell.
+// Executes one instruction at h->now, and advances h->now by its cycles. false: it took an
+// exception. EDSCR.ERR is then set, and ESR and FAR of a level tell why.
 bool tl_a64_debug_execute(tl_hart *h, uint32_t bits);
 
 // Bodies of DCPS and DRPS; UNDEFINED outside Debug state.

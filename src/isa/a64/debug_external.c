@@ -169,20 +169,29 @@ static void set_oslar(tl_hart *h, const use *u, uint32_t value) {
     tl_a64_set_os_lock(h, value & 1);
 }
 
-enum { CORENPDRQ = 1 << 0, COREPURQ = 1 << 3 };
+enum { CORENPDRQ = 1 << 0, CWRR = 1 << 1, COREPURQ = 1 << 3 };
 static uint32_t get_edprcr(tl_hart *h, const use *u) {
     const tl_a64_debug *d = debug_of(h);
     const uint32_t no_power_down = d->is_off ? 0 : (uint32_t)*reg_of(h, TL_A64_R_DBGPRCR_EL1) & CORENPDRQ;
     return (void)u, no_power_down | (d->wants_power ? COREPURQ : 0);
 }
-// H9.2.36: CORENPDRQ is ignored while a lock is set. The board has no controller that resets a core
-// at CWRR.
+// H9.2.36: CORENPDRQ and CWRR are ignored while a lock is set. CWRR needs Secure invasive debug,
+// because the core has EL3.
 static void set_edprcr(tl_hart *h, const use *u, uint32_t value) {
+    enum { SECURE_INVASIVE = 3 << 4 };
     tl_a64_debug *d = debug_of(h);
+    const tl_a64_host *host = tl_a64(h)->sys.host;
     (void)u;
     d->wants_power = value & COREPURQ;
-    if (!d->is_off && !tl_a64_os_locked(h) && !tl_a64_double_locked(h))
+    if (!d->is_off && !tl_a64_os_locked(h) && !tl_a64_double_locked(h)) {
         *reg_of(h, TL_A64_R_DBGPRCR_EL1) = value & CORENPDRQ;
+        const bool may_reset = (tl_a64_authentication(h) & SECURE_INVASIVE) == SECURE_INVASIVE;
+        if ((value & CWRR) && may_reset && host && host->reset)
+            d->wants_reset = true;
+        tl_a64_update_line(h);
+    }
+    if (host && host->power_requested)
+        host->power_requested(host->ctx);
 }
 
 static uint32_t get_edprsr(tl_hart *h, const use *u) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Breakpoints, watchpoints and steps: D2.8 to D2.12, H3.2. A breakpoint on an address is one of the
-// places where the engine stops anyway. A line that a watchpoint watches has no data slot, so all
-// accesses of the line call the port that stands before memory's.
+// places where the engine stops anyway. A line that a watchpoint watches has no data slot. All
+// accesses of the line therefore call the port that stands before memory's.
 #include <string.h>
 
 #include "base/bits.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The disassembler: a mnemonic and a string of operands from the row, unless a row of
-// disasm_aliases.def says it more nicely. insn_formats.def explains the strings.
+// The disassembler. The row gives mnemonic and operands; a row of disasm_aliases.def that matches
+// has precedence. insn_formats.def explains the strings.
 #include <stdio.h>
 #include <string.h>
 

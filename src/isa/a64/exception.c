@@ -18,14 +18,29 @@ static uint64_t *reg(tl_hart *h, tl_a64_sysreg el1, tl_a64_sysreg el3, uint32_t 
     return &tl_a64(h)->sys.reg[el == TL_A64_EL3 ? el3 : el1];
 }
 
-void tl_a64_power_on(tl_hart *h) {
+// Breakpoints, watchpoints, claim tags and the OS lock outlive a Warm reset (H9.2, H6).
+static void keep_debug(tl_a64_system *sys, const tl_a64_system *before) {
+    static const uint16_t kept[] = {TL_A64_R_OSLSR_EL1, TL_A64_R_DBGPRCR_EL1};
+    for (uint32_t i = 0; i < 2 * TL_A64_N_BREAKPOINTS; i++)
+        sys->reg[TL_A64_R_DBGBVR0_EL1 + i] = before->reg[TL_A64_R_DBGBVR0_EL1 + i];
+    for (uint32_t i = 0; i < 2 * TL_A64_N_WATCHPOINTS; i++)
+        sys->reg[TL_A64_R_DBGWVR0_EL1 + i] = before->reg[TL_A64_R_DBGWVR0_EL1 + i];
+    for (uint32_t i = 0; i < TL_COUNT_OF(kept); i++)
+        sys->reg[kept[i]] = before->reg[kept[i]];
+    sys->debug_claim = before->debug_claim;
+}
+
+static void reset(tl_hart *h, bool is_cold) {
     tl_a64_hart *a = tl_a64(h);
     const tl_a64_host *host = a->sys.host;
+    const tl_a64_system before = a->sys;
     h->is_privileged = true;
     h->is_waiting = false;
     a->sys = (tl_a64_system){.host = host, .daif = TL_A64_DAIF, .has_own_sp = true};
     a->nzcv = a->fpcr = a->fpsr = 0;
     tl_a64_sysregs_reset(h);
+    if (!is_cold)
+        keep_debug(&a->sys, &before);
     tl_a64_route_sysregs(h);
     h->reservation_paddr = TL_NO_LINE;
     h->pend = NULL;
@@ -34,12 +49,15 @@ void tl_a64_power_on(tl_hart *h) {
     h->context = 0;
     tl_hart_set_priv(h, TL_A64_EL3);
     tl_a64_regime_changed(h);
-    tl_a64_debug_power_on(h);
+    tl_a64_debug_reset(h, is_cold);
     h->port->context_changed(h);
     if (h->config->asid_bits != 0) // entries with tags outlive a change of address space
         h->port->flush_translation(h, 0, true);
     h->port->protection_changed(h);
 }
+
+void tl_a64_power_on(tl_hart *h) { reset(h, true); }
+void tl_a64_warm_reset(tl_hart *h) { reset(h, false); }
 
 static void count_exception(tl_hart *h) {
     static const uint16_t cells[] = {
@@ -90,17 +108,19 @@ static abort_kind abort_of(uint64_t cause) {
     case TL_A64_CAUSE_STORE_ACCESS:
     case TL_A64_CAUSE_STORE_MISALIGNED: return (abort_kind){TL_ACCESS_STORE, false};
     case TL_A64_CAUSE_CACHE_PAGE: return (abort_kind){TL_ACCESS_LOAD, true};
+    case TL_A64_CAUSE_CACHE_STORE_PAGE: return (abort_kind){TL_ACCESS_STORE, true};
     default: return (abort_kind){TL_ACCESS_LOAD, false};
     }
 }
 
 static bool is_misaligned(uint64_t cause) { return cause == TL_A64_CAUSE_LOAD_MISALIGNED || cause == TL_A64_CAUSE_STORE_MISALIGNED; }
 static bool is_abort(uint64_t cause) {
-    return (cause >= TL_A64_CAUSE_FETCH_PAGE && cause <= TL_A64_CAUSE_STORE_MISALIGNED) || cause == TL_A64_CAUSE_CACHE_PAGE;
+    return (cause >= TL_A64_CAUSE_FETCH_PAGE && cause <= TL_A64_CAUSE_STORE_MISALIGNED) || cause == TL_A64_CAUSE_CACHE_PAGE ||
+           cause == TL_A64_CAUSE_CACHE_STORE_PAGE;
 }
 
-// The status of an abort. A walk that finds nothing wrong means a device that did not answer, or an
-// entry of a TLB that software has changed in memory: its permission was the fault.
+// The status of an abort. If the walk finds nothing wrong, a device did not answer. Or software has
+// changed a table since a TLB has had the entry, whose permission was the fault.
 static uint32_t fault_status(const tl_hart *h) {
     if (is_misaligned(h->trap_cause))
         return TL_A64_FSC_ALIGNMENT;
@@ -214,7 +234,7 @@ bool tl_a64_next_interrupt(const tl_hart *h, tl_irq *ret_irq) {
     const tl_a64_system *sys = &tl_a64(h)->sys;
     if (TL_LIKELY(pending == 0))
         return false;
-    if ((pending >> TL_A64_HALT & 1) && tl_a64_may_halt(h)) {
+    if ((pending >> TL_A64_HALT & 1) && (tl_a64_may_halt(h) || tl_a64(h)->debug.wants_reset)) {
         *ret_irq = TL_A64_HALT;
         return true;
     }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Exceptions (D1.10 to D1.14): which level takes one, what it leaves in SPSR, ELR, ESR and FAR, and
-// where its vector stands. The functions are those of tl_isa; whoever runs system software calls
-// them between two calls of the engine.
+// Exceptions (D1.10 to D1.14): the level that takes one, SPSR, ELR, ESR and FAR, and the vector.
+// The functions are those of tl_isa. The run loop of system software calls them between two calls
+// of the engine.
 #ifndef TL_ISA_A64_EXCEPTION_H
 #define TL_ISA_A64_EXCEPTION_H
 
 #include "isa/a64/hart.h"
 
+// A Cold reset and a Warm reset of the core. The first Cold reset initializes the debug power
+// domain, too.
 void tl_a64_power_on(tl_hart *h);
+void tl_a64_warm_reset(tl_hart *h);
 void tl_a64_take_exception(tl_hart *h);
 bool tl_a64_next_interrupt(const tl_hart *h, tl_irq *ret_irq);
 void tl_a64_take_interrupt(tl_hart *h, tl_irq irq);

@@ -31,8 +31,8 @@ TL_ALWAYS_INLINE uint64_t tl_a64_pattern(uint32_t operand) {
     FLAGS = (uint32_t)(sum >> (BITS - 1)) << 3 | (uint32_t)(sum == 0) << 2 | (uint32_t)(partial < a || sum < partial) << 1 | \
             (uint32_t)(((a ^ sum) & (b ^ sum)) >> (BITS - 1))
 // Flags of a + b, of a - b, and of a result of logic. On x86-64 the instruction of the host makes
-// them. LAHF puts SF, ZF and CF into bits 15, 14 and 8, SETO puts OF into bit 0; a product brings
-// them together. Computing each flag takes twice as many instructions.
+// them. LAHF puts SF, ZF and CF into bits 15, 14 and 8, and SETO puts OF into bit 0. A product
+// brings them together. Computing each flag takes twice as many instructions.
 #if defined(__x86_64__)
 #define HOST_SUM(instruction, sum, a, b, flip)                                                          \
     T sum = (a);                                                                                        \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Bodies of loads and stores: insn_mem.def. Accesses are of 8 bytes at most; vectors, pairs and
-// structures make several. A register is written when all accesses are done, so a fault leaves them
-// all as they were; stores before a fault stay, as the manual permits.
+// structures make several. Registers are written when all accesses are done, so a fault leaves
+// them as they were. Stores before a fault stay, as the manual permits.
 #ifndef TL_ISA_A64_EXEC_MEM_H
 #define TL_ISA_A64_EXEC_MEM_H
 

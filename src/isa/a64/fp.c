@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Floating point in integers. A number is unpacked to a significand whose top bit is set, computed
-// in 128 bits with everything below kept as one sticky bit, and rounded once. Tininess is detected
-// before rounding, as A64 does.
+// Floating point in integers. A number is unpacked to a significand whose top bit is set. Results
+// have 128 bits and a sticky bit for all below, and are rounded once. Tininess is detected before
+// rounding, as A64 does.
 #include "isa/a64/fp.h"
 
 #include "base/bits.h"
@@ -69,8 +69,8 @@ static number unpack(const layout *f, uint64_t bits, uint32_t fpcr, uint32_t *fp
     return n;
 }
 
-// Whether the magnitude goes up, given the bit below the last one kept, whether anything is below
-// that, and the last bit kept.
+// Returns whether the magnitude goes up. half: the bit below the last one kept. rest: anything is
+// below that. is_odd: the last bit kept.
 static bool rounds_up(tl_a64_rounding rounding, bool is_negative, bool half, bool rest, bool is_odd) {
     switch (rounding) {
     case TL_A64_TIEEVEN: return half && (rest || is_odd);

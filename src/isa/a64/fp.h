@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Floating point of A64 in integers: results, rounding, NaNs, flushing and cumulative exceptions
-// bit by bit as the manual's pseudocode has them (shared/functions/float). FPCR and FPSR are
+// Floating point of A64 in integers. Results, rounding, NaNs, flushing and cumulative exceptions
+// equal the manual's pseudocode (shared/functions/float) in every bit. FPCR and FPSR are
 // arguments, so that vectors and scalars share it. Values are bits, in the low end of a word.
 #ifndef TL_ISA_A64_FP_H
 #define TL_ISA_A64_FP_H

@@ -44,6 +44,11 @@ typedef struct tl_a64_host {
     // The hart has left Debug state, or steps from now on, or no longer (debug.h). No other hart
     // has a turn before the run loop has looked.
     void (*attend)(void *ctx, tl_hart *h);
+    // The hart waits, and tl_a64_debug.leaves rests on that.
+    void (*waits)(void *ctx, tl_hart *h);
+    void (*power_requested)(void *ctx); // EDPRCR was written
+    // EDPRCR.CWRR resets the hart, which stands between two instructions.
+    void (*reset)(void *ctx, tl_hart *h);
     uint64_t rom_paddr; // of the ROM table of the debug components; 0: there is none
 } tl_a64_host;
 
@@ -81,6 +86,9 @@ typedef struct tl_a64_system {
 // Halting step: EDECR.SS was set when the hart left Debug state.
 typedef enum tl_a64_step { TL_A64_STEP_INACTIVE, TL_A64_STEP_NOT_PENDING, TL_A64_STEP_DONE } tl_a64_step;
 
+// A request of the power controller: the core loses power when it waits.
+typedef enum tl_a64_leaving { TL_A64_STAYS, TL_A64_LEAVES, TL_A64_LEAVES_UNTIL_INTERRUPT } tl_a64_leaving;
+
 // Debug logic of the core (debug.h). Breakpoints, watchpoints and claim tags are in tl_a64_system.
 typedef struct tl_a64_debug {
     bool dbgen, niden, spiden, spniden; // authentication inputs
@@ -90,6 +98,8 @@ typedef struct tl_a64_debug {
     tl_coresight component;
     uint32_t edecr;
     bool wants_power; // EDPRCR.COREPURQ
+    bool wants_reset; // EDPRCR.CWRR
+    tl_a64_leaving leaves;
     // Core power domain.
     uint32_t status; // EDSCR.STATUS
     uint32_t edscr;  // without STATUS and what follows from elsewhere

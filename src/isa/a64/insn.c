@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Facts of one decoded instruction for the rest of the machine: registers for the scoreboard,
-// where fetch runs end, the executable form, and its static share of the tallies. All of it follows
-// from the row: the operands of its format, class and size.
+// Facts of one decoded instruction for the rest of the machine: registers for the scoreboard, ends
+// of fetch runs, the executable form, the static share of tallies. They follow from the row: the
+// operands of its format, class and size.
 #include "isa/a64/insn.h"
 
 #include "base/bits.h"
@@ -168,7 +168,7 @@ bool tl_a64_is_private(const tl_a64_decoded *insn) {
 bool tl_a64_is_fp(const tl_a64_decoded *insn) { return insn->opc != TL_A64_OPC_UNDEFINED && (insn->raw >> 26 & 3) == 3; }
 
 // tl_op.imm of a logical immediate. 32 bits: the pattern. 64 bits: ones less 1, rotation, log2 of
-// the element's size; tl_a64_pattern has the pattern.
+// the element's size. tl_a64_pattern makes the pattern of these.
 static int32_t logical_operand(uint32_t raw) {
     if (!(raw >> 31))
         return (int32_t)tl_a64_bit_mask(raw, false);

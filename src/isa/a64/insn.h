@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A64 instructions as rows, Armv8.0-A with CRC32, AES, SHA-1 and SHA-256. insn_<group>.def holds
-// one row for each encoding; decoder and disassembler are expansions of these rows. Source: Arm
+// one row for each encoding. Decoder and disassembler are expansions of these rows. Source: Arm
 // Architecture Reference Manual for Armv8-A, C4 and C6, C7.
 #ifndef TL_ISA_A64_INSN_H
 #define TL_ISA_A64_INSN_H
@@ -59,9 +59,9 @@ uint64_t tl_a64_fp_imm(uint32_t imm8, bool is_double);
 // The 64-bit pattern of an Advanced SIMD modified immediate (manual: AdvSIMDExpandImm).
 uint64_t tl_a64_simd_imm(uint32_t bits);
 
-// Writes the text as `aarch64-linux-gnu-objdump -d` prints it after the bytes (aliases included),
-// without symbol annotations when `symbol` is NULL: symbol(ctx, address, buffer, size) writes
-// "<name+0x10>" or nothing. Returns the length like snprintf.
+// Writes the text that `aarch64-linux-gnu-objdump -d` prints after the bytes, aliases included.
+// symbol(ctx, address, buffer, size) writes "<name+0x10>" or nothing; NULL: addresses stand alone.
+// Returns the length like snprintf.
 typedef void tl_a64_symbol_fn(void *ctx, uint64_t address, char *buffer, size_t size);
 int tl_a64_disassemble(const tl_a64_decoded *insn, uint64_t pc, tl_a64_symbol_fn *symbol, void *ctx, char *buffer, size_t size);
 

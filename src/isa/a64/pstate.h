@@ -18,8 +18,8 @@ void tl_a64_set_daif(tl_hart *h, uint32_t daif);
 // PSTATE as an exception stores it in SPSR_ELx.
 uint64_t tl_a64_pstate(const tl_hart *h);
 
-// Writes PSTATE from SPSR_ELx or DSPSR_EL0, all but the level, which is returned: the one that it
-// names, or h->priv with PSTATE.IL set. h->pc loses the tag of that level.
+// Writes PSTATE from SPSR_ELx or DSPSR_EL0, all but the level. Returns the level that it names, or
+// h->priv with PSTATE.IL set. h->pc loses the tag of that level.
 uint32_t tl_a64_set_pstate(tl_hart *h, uint64_t spsr);
 
 // Records that the use of floating point or SIMD is trapped to sys.fp_trap_el; false.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Direct access to internal memory of a Cortex-A53 (manual DDI 0500, sec. 6.7): an operation names
-// a place in a RAM, and four data registers hold the answer. EL3 alone has them. An operation
+// Direct access to internal memory of a Cortex-A53 (manual DDI 0500, sec. 6.7). An operation names
+// a place in a RAM, and four data registers then hold the answer. EL3 alone has them. An operation
 // changes nothing but the data registers.
 #ifndef TL_ISA_A64_RAM_READ_H
 #define TL_ISA_A64_RAM_READ_H

@@ -205,8 +205,8 @@ static tl_fault walk(const tl_page_walk *walk, tl_page *ret_page) {
     return TL_FAULT_NONE;
 }
 
-// The user-mode personality: the context is the address of the root table of 39-bit addresses, with
-// a granule of 4 KiB; 0: addresses are physical. EL0 may do what Linux permits to it.
+// The user-mode personality. The context is the address of the root table of 39-bit addresses, with
+// a granule of 4 KiB. 0: addresses are physical. EL0 may do what Linux permits to it.
 enum { USER_VADDR_BITS = 39, IPS_40_BITS = 2 };
 static void set_context(tl_hart *h, uint64_t context) {
     uint64_t *reg = tl_a64(h)->sys.reg;
@@ -314,6 +314,7 @@ const tl_isa tl_isa_a64 = {
             [TL_A64_CAUSE_TRAPPED] = TL_TRAP_ILLEGAL,
             [TL_A64_CAUSE_SP_MISALIGNED] = TL_TRAP_MISALIGNED,
             [TL_A64_CAUSE_CACHE_PAGE] = TL_TRAP_LOAD_PAGE,
+            [TL_A64_CAUSE_CACHE_STORE_PAGE] = TL_TRAP_STORE_PAGE,
             [TL_A64_CAUSE_BREAKPOINT] = TL_TRAP_BREAKPOINT,
             [TL_A64_CAUSE_WATCH_LOAD] = TL_TRAP_BREAKPOINT,
             [TL_A64_CAUSE_WATCH_STORE] = TL_TRAP_BREAKPOINT,

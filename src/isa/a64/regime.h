@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Translation of VMSAv8-64, stage 1 (D5): what follows from SCTLR, TCR, CPACR and the exception
-// level, page walks, and the status that a fault has in a syndrome.
+// Translation of VMSAv8-64, stage 1 (D5). The regime follows from SCTLR, TCR, CPACR and the
+// exception level. A walk without time and counts gives the status of a fault for a syndrome.
 #ifndef TL_ISA_A64_REGIME_H
 #define TL_ISA_A64_REGIME_H
 
@@ -14,7 +14,7 @@ void tl_a64_regime_written(tl_hart *h, uint32_t reg, uint64_t old);
 // h->priv is another exception level now.
 void tl_a64_el_changed(tl_hart *h, uint32_t old_el);
 
-// tl_a64_asid returns the low 8 bits of `asid` while TCR_EL1.AS is 0, and all 16 bits otherwise.
+// tl_a64_asid returns 8 bits of `asid` while TCR_EL1.AS is 0, and 16 bits otherwise.
 // tl_a64_el1_world returns the tag of translations of EL1 and EL0, which SCR_EL3.NS chooses.
 // `reg` is tl_a64_system.reg.
 uint16_t tl_a64_asid(const uint64_t *reg, uint16_t asid);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // System instructions: sysop.h. Data caches are coherent, so cleaning and invalidating change
-// nothing that software sees. Operations by address check the permission alone.
+// nothing that software sees but by counts, times and reads of internal memory. Invalidating alone
+// (DC IVAC, DC ISW) writes back as well, because memory always has the bytes.
 #include "isa/a64/sysop.h"
 
 #include "base/bits.h"
@@ -27,30 +28,50 @@ static bool do_drop_code(tl_hart *h, const call *c) {
     return true;
 }
 
-// Without translation there is nothing to fault.
-static bool is_mapped(tl_hart *h, uint64_t vaddr) {
+// The line of the operand. Without translation there is nothing to fault.
+static bool find_line(tl_hart *h, uint64_t vaddr, tl_access access, uint64_t *ret_paddr) {
     tl_a64_translation at;
-    if (!h->regime.is_paged[h->view] || tl_a64_translate(h, h->priv, vaddr, TL_ACCESS_LOAD, &at))
-        return true;
-    return tl_trap(h, TL_A64_CAUSE_CACHE_PAGE, vaddr);
+    const bool is_there = tl_a64_translate(h, h->priv, vaddr, access, &at);
+    *ret_paddr = at.paddr;
+    return is_there || !h->regime.is_paged[h->view] ||
+           tl_trap(h, access == TL_ACCESS_STORE ? TL_A64_CAUSE_CACHE_STORE_PAGE : TL_A64_CAUSE_CACHE_PAGE, vaddr);
 }
-static bool do_clean(tl_hart *h, const call *c) { return is_mapped(h, c->operand); }
-static bool do_drop_line(tl_hart *h, const call *c) { return is_mapped(h, c->operand) && do_drop_code(h, c); }
 
-// C5.3: the way stands in the uppermost bits, the set above the bits of a line, the level less
-// one in bits 3:1. Bits between them, and bits of a larger number, are ignored. Lines of the second
-// level stay. Invalidation alone writes back as well, because memory always has the bytes.
-static bool do_evict_way(tl_hart *h, const call *c) {
-    const tl_cache_config *l1d = &h->config->l1d;
-    const uint32_t level = c->operand >> 1 & 7, n_sets = (uint32_t)(l1d->size_bytes / ((uint64_t)l1d->ways * l1d->line_bytes));
-    if (level != 0)
-        return true;
-    const uint32_t way = l1d->ways > 1 ? (uint32_t)c->operand >> (31 - tl_log2(l1d->ways - 1)) : 0;
-    const uint32_t set = (uint32_t)c->operand >> tl_log2(l1d->line_bytes) & (n_sets - 1);
-    if (way < l1d->ways)
-        h->port->evict_line(h, set * l1d->ways + way);
+static bool maintain(tl_hart *h, const call *c, tl_access access, tl_maintenance what) {
+    uint64_t paddr;
+    if (!find_line(h, c->operand, access, &paddr))
+        return false;
+    h->port->maintain_line(h, paddr, what);
     return true;
 }
+// The point of unification is the second level, that of coherency is memory. DC IVAC alone needs
+// the right to write (C5.3.13).
+static bool do_clean_unified(tl_hart *h, const call *c) { return maintain(h, c, TL_ACCESS_LOAD, TL_CLEAN_L1); }
+static bool do_clean(tl_hart *h, const call *c) { return maintain(h, c, TL_ACCESS_LOAD, TL_CLEAN); }
+static bool do_clean_drop(tl_hart *h, const call *c) { return maintain(h, c, TL_ACCESS_LOAD, TL_CLEAN_DROP); }
+static bool do_drop(tl_hart *h, const call *c) { return maintain(h, c, TL_ACCESS_STORE, TL_CLEAN_DROP); }
+
+static bool do_drop_line(tl_hart *h, const call *c) {
+    uint64_t paddr;
+    if (!find_line(h, c->operand, TL_ACCESS_LOAD, &paddr))
+        return false;
+    h->port->drop_code_line(h, paddr);
+    return true;
+}
+
+// C5.3: the way stands in the uppermost bits, the set above the bits of a line, the level less
+// one in bits 3:1. Bits between them, and bits of a larger number, are ignored.
+static bool maintain_way(tl_hart *h, const call *c, tl_maintenance what) {
+    const uint32_t operand = (uint32_t)c->operand, level = operand >> 1 & 7;
+    const tl_cache_config *cache = level == 0 ? &h->config->l1d : &h->config->l2;
+    const uint32_t n_sets = (uint32_t)(cache->size_bytes / ((uint64_t)cache->ways * cache->line_bytes));
+    const uint32_t way = cache->ways > 1 ? operand >> (31 - tl_log2(cache->ways - 1)) : 0;
+    const uint32_t set = operand >> tl_log2(cache->line_bytes) & (n_sets - 1);
+    h->port->maintain_way(h, level + 1, set, way, what);
+    return true;
+}
+static bool do_clean_way(tl_hart *h, const call *c) { return maintain_way(h, c, TL_CLEAN); }
+static bool do_drop_way(tl_hart *h, const call *c) { return maintain_way(h, c, TL_CLEAN_DROP); }
 
 static bool do_zero(tl_hart *h, const call *c) {
     const uint64_t first = c->operand & ~(uint64_t)(TL_A64_ZVA_BYTES - 1);
@@ -167,6 +188,8 @@ static bool wait(tl_hart *h, bool is_wfe) {
     sys->next_event = is_wfe ? tl_a64_event_stream(h, h->now) : UINT64_MAX;
     if (sys->next_event != UINT64_MAX && sys->host->timer_changed)
         sys->host->timer_changed(sys->host->ctx, h);
+    if (tl_a64(h)->debug.leaves != TL_A64_STAYS && sys->host && sys->host->waits)
+        sys->host->waits(sys->host->ctx, h);
     tl_hart_stop_soon(h);
     return true;
 }

@@ -9,8 +9,8 @@
 #define TL_A64_SYSREG_NUMBER(op0, op1, crn, crm, op2) ((uint32_t)(op0) << 14 | (op1) << 11 | (crn) << 7 | (crm) << 3 | (op2))
 
 // Permission, value and effect are separate; the last two presume permission. `bits` is the
-// instruction. false: a trap is recorded, because there is no such register, or not at this
-// exception level, or a control register traps the access.
+// instruction. false: a trap is recorded, because the exception level has no such register or a
+// control register traps the access.
 bool tl_a64_sysreg_permits(tl_hart *h, uint32_t number, bool is_read, uint32_t bits);
 uint64_t tl_a64_sysreg_value(tl_hart *h, uint32_t number); // with the effect of the read
 void tl_a64_sysreg_set(tl_hart *h, uint32_t number, uint64_t value);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // External debug of a core without a board. `rules` is a second table of the access rules of DDI
-// 0487, H8.6 and H9.2, written down from the manual in its own columns. Every word of the 4 KiB is
-// read and written in every state of the core that the rules tell apart.
+// 0487, H8.6 and H9.2, in the manual's own columns. Every word of the 4 KiB is read and written in
+// every state of the core that the rules tell apart.
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,9 +44,10 @@ static void write_at(tl_hart *h, uint64_t offset, uint32_t value) { assert_true(
 
 // -- Access rules.
 
-// Columns Off, DLK, OSLK, EDAD of the manual: E is an error. Then the access while the software
-// lock is set and while it is open: "ro" reads, "rc" reads with an effect, "w" writes as well, "wo"
-// writes only, "wi" neither. `probe` is a write that changes something: always, or in Debug state.
+// errors: columns Off, DLK, OSLK, EDAD of the manual; E is an error. locked, open: the access while
+// the software lock is set, and while it is open. "ro" reads, "rc" reads with an effect, "w" writes
+// as well, "wo" writes only, "wi" does neither. `probe` is a write that changes something: always,
+// or in Debug state.
 typedef struct rule {
     uint16_t first, count, stride;
     const char *errors, *locked, *open;
@@ -112,7 +113,8 @@ static void put_into(tl_hart *h, uint32_t state) {
     a->sys.reg[TL_A64_R_MDCR_EL3] = state & EDAD ? TL_A64_MDCR_EDAD : 0;
     tl_a64_set_os_lock(h, state & OSLK);
     a->sys.reg[TL_A64_R_OSDLR_EL1] = !!(state & DLK);
-    tl_a64_set_power(h, !(state & OFF));
+    if (state & OFF)
+        tl_a64_power_off(h, false);
     a->debug.component.is_locked = state & SLK;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The table of system registers by rules that the manual gives for numbers: which level may name
-// them (D12.1), that reads change nothing, and that only the bits of a row are writable.
+// The table of system registers by the manual's rules for numbers: the levels that may name them
+// (D12.1). Reads change nothing, and only the bits of a row are writable.
 #include <stdlib.h>
 
 #include "base/testing.h"

@@ -26,8 +26,9 @@ enum {
 enum { TL_A64_TABLE_PXN_LSB, TL_A64_TABLE_XN_LSB, TL_A64_TABLE_AP_LSB, TL_A64_TABLE_NS_LSB = 4, TL_A64_TABLE_MEMORY_LSB = 8 };
 
 // The byte of a memory type and shareability in TLBs of a Cortex-A53 (manual sec. 6.7.4, table
-// 6-14). `mair`: the attributes of a byte of MAIR_ELx. The manual gives bit 7 (not Device), 3:2
-// and 1:0; bit 6 (coherent) and 5:4 (inner hint, or outer type coded as the inner type) are chosen.
+// 6-14). `mair`: the attributes of a byte of MAIR_ELx. The manual gives bits 7 (not Device), 3:2
+// and 1:0. Bits 6 (coherent) and 5:4 (inner hint, or outer type coded as the inner type) are
+// chosen.
 uint8_t tl_a64_memory_type(uint8_t mair, uint32_t shareability);
 
 typedef struct tl_a64_leaf {

@@ -24,7 +24,7 @@ static uint32_t process_number(tl_code_map *map, const tl_process *p, const char
     return tl_code_map_process(map, p->pid, parent, name);
 }
 
-static void set_space(tl_thread *t) {
+static uint32_t set_space(tl_thread *t) {
     tl_code_map *map = t->os->options.code_map;
     const tl_thread *leader = t->process->threads ? t->process->threads : t;
     const uint32_t process = process_number(map, t->process, leader->comm);
@@ -33,16 +33,22 @@ static void set_space(tl_thread *t) {
     if (t->code_space == 0)
         t->code_space = tl_code_map_space(map, thread, t->process->vm->id) + 1;
     if (t->code_space == 0)
-        return;
+        return thread;
     tl_machine_sync(t->os->machine);
     tl_attribution_set_space(map->attribution, t->hart->id, t->code_space - 1);
+    return thread;
 }
 
-void tl_code_arrive(tl_thread *t) { set_space(t); }
+void tl_code_arrive(tl_thread *t) {
+    const uint32_t thread = set_space(t);
+    tl_code_map_arrive(t->os->options.code_map, t->hart->id, thread, t->hart->now);
+}
+
+void tl_code_leave(tl_thread *t) { tl_code_map_leave(t->os->options.code_map, t->hart->id, t->hart->now); }
 
 void tl_code_changed(tl_thread *t) {
     t->code_space = 0;
-    set_space(t);
+    (void)set_space(t);
 }
 
 static uint8_t *read_file(tl_os *os, tl_file *file, uint64_t *ret_n) {
@@ -123,10 +129,31 @@ static bool has_code(const tl_vm *vm, uint64_t start, uint64_t end) {
     return false;
 }
 
+// The process of a file "jit-PID.dump"; 0: the file has another name.
+static int32_t dumped_pid(const tl_file *file) {
+    const char *path = tl_file_path(file), *slash = path ? strrchr(path, '/') : NULL;
+    int pid = 0, n = 0;
+    if (!slash || sscanf(slash, "/jit-%9d.dump%n", &pid, &n) != 1 || n == 0 || slash[n] != '\0')
+        return 0;
+    return pid > 0 ? pid : 0;
+}
+
+// A JIT maps its jitdump file as code, so that profilers find it, and unmaps it when all is written.
+static void take_dumps(const tl_vm *vm, uint64_t start, uint64_t end) {
+    for (const tl_vma *area = tl_areas_after(vm, start); area && area->start < end; area = area->next) {
+        const int32_t pid = (area->prot & TL_PROT_EXEC) && area->file ? dumped_pid(area->file) : 0;
+        uint64_t n;
+        uint8_t *bytes = pid != 0 ? read_file(vm->os, area->file, &n) : NULL;
+        if (bytes)
+            tl_code_map_dump(vm->os->options.code_map, pid, bytes, n);
+    }
+}
+
 void tl_code_leaves(tl_vm *vm, uint64_t start, uint64_t end) {
     tl_code_map *map = vm->os->options.code_map;
     if (!has_code(vm, start, end))
         return;
+    take_dumps(vm, start, end);
     tl_machine *machine = vm->os->machine;
     tl_machine_sync(machine);
     if (machine->n_harts > 0) // rows of what the kernel counted since the last run
@@ -152,7 +179,7 @@ void tl_code_leaves(tl_vm *vm, uint64_t start, uint64_t end) {
         for (tl_thread *t = p->vm == vm ? p->threads : NULL; t; t = t->next_in_process) {
             t->code_space = 0;
             if (t->hart)
-                set_space(t);
+                (void)set_space(t);
         }
     }
 }

@@ -8,6 +8,7 @@
 
 // With os->options.code_map. The thread executes on its hart from now on.
 void tl_code_arrive(tl_thread *t);
+void tl_code_leave(tl_thread *t); // its hart
 // The thread's address space is another one (execve).
 void tl_code_changed(tl_thread *t);
 // Areas within [start, end) are about to go.

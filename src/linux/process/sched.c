@@ -147,6 +147,8 @@ static void leave(tl_thread *t) {
     ++h->tally[TL_S_OS_CONTEXT_SWITCH];
     if (t->perf_events)
         tl_pev_leave(t);
+    if (os->options.code_map)
+        tl_code_leave(t);
     uint64_t supervisor = h->supervisor_cycles - t->loaded_supervisor;
     t->system_cycles += supervisor;
     t->user_cycles += h->now - t->loaded_now - supervisor;

@@ -10,7 +10,7 @@
 
 // Offsets in the window: Arm ARM I5.3.
 enum { PMEVCNTR = 0x000, PMCCNTR = 0x0f8, PMEVTYPER = 0x400, PMCCFILTR = 0x47c, PMCNTENSET = 0xc00, PMCNTENCLR = 0xc20 };
-enum { PMINTENCLR = 0xc60, PMCFGR = 0xe00, PMCR = 0xe04, CYCLES = 31, WORD = 4 };
+enum { PMINTENSET = 0xc40, PMINTENCLR = 0xc60, PMOVSCLR = 0xc80, PMCFGR = 0xe00, PMCR = 0xe04, CYCLES = 31, WORD = 4 };
 
 static uint64_t load(tl_pmu *pmu, uint32_t offset) {
     uint64_t value;
@@ -52,6 +52,25 @@ static uint64_t read_counter(tl_pmu *pmu, tl_hart *h, uint32_t n) {
     return n == CYCLES ? load(pmu, PMCCNTR + WORD) << 32 | load(pmu, PMCCNTR) : load(pmu, PMEVCNTR + 8 * n);
 }
 
+// ---- Sampling, as Linux's driver does it.
+
+static bool has_interrupts(const tl_pmu_preset *preset) { return (void)preset, true; }
+
+static void start_from(tl_pmu *pmu, tl_hart *h, uint32_t n, uint64_t selector, uint64_t value) {
+    start(pmu, h, n, selector);
+    store(pmu, n == CYCLES ? PMCCNTR : PMEVCNTR + 8 * n, value & UINT32_MAX);
+    if (n == CYCLES)
+        store(pmu, PMCCNTR + WORD, value >> 32);
+    store(pmu, PMINTENSET, UINT64_C(1) << n);
+}
+
+static uint32_t overflowed(tl_pmu *pmu, tl_hart *h) {
+    const uint64_t bits = load(pmu, PMOVSCLR);
+    (void)h; // the line follows the flags
+    store(pmu, PMOVSCLR, bits);
+    return (uint32_t)bits;
+}
+
 const tl_perf_driver tl_pmuv3_perf = {
     .pmu = &tl_pmu_pmuv3,
     .fixed_counters = UINT32_C(1) << CYCLES,
@@ -61,6 +80,10 @@ const tl_perf_driver tl_pmuv3_perf = {
     .start = start,
     .stop = stop,
     .read = read_counter,
+    .has_interrupts = has_interrupts,
+    .irq = TL_IRQ_PMU,
+    .start_from = start_from,
+    .overflowed = overflowed,
 };
 
 static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
@@ -88,4 +111,8 @@ const tl_source_type tl_source_pmuv3 = {
     .next_turn = tl_perf_source_next_turn,
     .turn = tl_perf_source_turn,
     .read = tl_perf_source_read,
+    .attach_sampling = tl_perf_sampling_attach,
+    .begin_sampling = tl_perf_sampling_begin,
+    .interrupted = tl_perf_sampling_interrupted,
+    .sampling_method = "overflow interrupt",
 };

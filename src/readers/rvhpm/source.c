@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/bits.h"
+#include "isa/rv/arch.h"
 #include "readers/rvhpm/on.h"
 #include "session/description.h"
 
@@ -75,6 +76,24 @@ static void stop(tl_pmu *pmu, tl_hart *h, uint32_t n) {
 
 static uint64_t read_counter(tl_pmu *pmu, tl_hart *h, uint32_t n) { return read_register(pmu, h, CSR_COUNTER + n); }
 
+// ---- Sampling, as Linux's driver for the SBI does it.
+
+static bool has_interrupts(const tl_pmu_preset *preset) { return preset->tree->has_sscofpmf; }
+
+static void start_from(tl_pmu *pmu, tl_hart *h, uint32_t n, uint64_t selector, uint64_t value) {
+    write_register(pmu, h, CSR_EVENT + n, selector);
+    write_register(pmu, h, CSR_COUNTER + n, value);
+    set_inhibited(pmu, h, n, false);
+}
+
+static uint32_t overflowed(tl_pmu *pmu, tl_hart *h) {
+    uint32_t bits = 0;
+    for (uint32_t n = FIRST_COUNTER; n < TL_PERF_COUNTERS; n++)
+        bits |= (uint32_t)(read_register(pmu, h, CSR_EVENT + n) >> 63) << n;
+    tl_hart_set_irq(h, TL_IRQ_LCOFI, false); // sip.LCOFIP, which no software here clears
+    return bits;
+}
+
 const tl_perf_driver tl_rvhpm_perf = {
     .pmu = &tl_pmu_rvhpm,
     .fixed_counters = FIXED_COUNTERS,
@@ -83,6 +102,11 @@ const tl_perf_driver tl_rvhpm_perf = {
     .start = start,
     .stop = stop,
     .read = read_counter,
+    .has_interrupts = has_interrupts,
+    .irq = TL_IRQ_LCOFI,
+    .silent_counters = FIXED_COUNTERS,
+    .start_from = start_from,
+    .overflowed = overflowed,
 };
 
 static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
@@ -110,4 +134,8 @@ const tl_source_type tl_source_rvhpm = {
     .next_turn = tl_perf_source_next_turn,
     .turn = tl_perf_source_turn,
     .read = tl_perf_source_read,
+    .attach_sampling = tl_perf_sampling_attach,
+    .begin_sampling = tl_perf_sampling_begin,
+    .interrupted = tl_perf_sampling_interrupted,
+    .sampling_method = "overflow interrupt",
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Floating point of blocks on the host's own unit. The host rounds to nearest and flushes nothing,
 // so FPCR must say so. Its sticky flag for inexact results is FPSR.IXC of these instructions; MRS,
-// MSR and leaving the engine take it over. A result that is a NaN, infinite, or so small that
-// it may have underflowed goes to the body (isa/a64/fp.h), which gives the bits and all flags. The
+// MSR and leaving the engine take it over. The body (isa/a64/fp.h) gives bits and flags of NaNs,
+// infinities, and results so small that they may have underflowed. The
 // host's flag is right for these, too: whether a result is exact does not rest on the kind of it.
 #ifndef TL_ISA_A64_BLOCK_FLOAT_H
 #define TL_ISA_A64_BLOCK_FLOAT_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One A64 instruction at a time, by the letter of model/engine.h: fetch, decode, execute, count,
-// with no memory of what it decoded. Faster front-ends are tested against it, and call it to reach
-// exact limits.
+// One A64 instruction at a time, by the letter of model/engine.h: fetch, decode, execute, count.
+// Nothing decoded is kept. Faster front-ends are tested against it, and call it to reach exact
+// limits.
 #ifndef TL_ISA_A64_STEP_STEP_H
 #define TL_ISA_A64_STEP_STEP_H
 

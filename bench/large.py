@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures large programs that others wrote, threads, and system calls: tally stat beside plain qemu-riscv64.
+
+  bench/large.py [--quick] [--record] [--repeat N] [--tally FILE] [--large FOLDER] [--workloads FOLDER] [NAME...]
+
+Speeds are millions of guest instructions per second of processor time, the fastest of N runs that take turns (default 3). Both have
+start-up in them. Processor time is that of all host threads: QEMU has one for each thread of the program, tally has one. Programs run on
+one hart unless the name says otherwise. Guest instructions are tally's count, for QEMU too: threads that wait for each other make a few
+more or less there. QEMU cannot start programs for programs, so it runs no copies. bench/workloads/large.sh fetches the programs; lua is that of bench/workloads/build.sh. --record writes the table to
+docs/bench.md and the figure of README.md.
+"""
+import argparse
+import glob
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+
+import run as bench
+import section
+
+LARGE = ("python", "perl", "cc1", "gofmt", "esbuild")
+TARGETS = {"mean": 0.5, "least": 0.35, "harts": 0.9}  # reported, never asserted
+README_FIGURE = ("<!-- begin of what bench/large.py writes -->", "<!-- end of what bench/large.py writes -->")
+
+
+def rows(root, guest, workloads, is_quick):
+    """{name: (harts, whether it needs the root folder, command with {work}, expected statuses)}."""
+    cc1 = glob.glob(f"{root}/usr/libexec/gcc/*/*/cc1")
+    if not cc1:
+        raise bench.Failure(f"{root} has no compiler; run bench/workloads/large.sh")
+    times = 1 if is_quick else 8
+    compile_c = ["/" + os.path.relpath(cc1[0], root), "-quiet", "-O2", "-march=rv64gc", "-mabi=lp64d", "{work}/picture.i", "-o", "-"]
+    bundle = ["{work}/esbuild", "{work}/three/examples/jsm/Addons.js", "--bundle", "--minify", "--format=esm"]
+    if is_quick:
+        bundle[1] = "{work}/three/src/Three.js"
+    lua = [os.path.join(workloads, "lua"), os.path.join(bench.HERE, "workloads", "work.lua"), str(times)]
+    sharing = [os.path.join(guest, "sharing"), "false_sharing", "4", str(50000 * times)]
+    return {
+        "python": (1, True, ["/usr/bin/python3", "-S", "{work}/work.py", str(times)]),
+        "perl": (1, True, ["/usr/bin/perl", "{work}/work.pl", str(10 * times)]),
+        "cc1": (1, True, compile_c),
+        "gofmt": (1, False, ["{work}/gofmt", "-l", "{work}/go/cookiejar" if is_quick else "{work}/go"]),
+        "esbuild": (1, False, bundle),
+        "dd": (1, True, ["/usr/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=1", f"count={50000 * times}", "status=none"]),
+        "esbuild, 4 harts": (4, False, bundle),
+        "lua": (1, False, lua),
+        "4 copies of lua, 4 harts": (4, False, [os.path.join(workloads, "copies"), "4", *lua]),
+        "false sharing, 4 harts": (4, False, sharing),
+    }
+
+
+def command(args, tool, row, counts):
+    harts, is_rooted, words = row
+    work = os.path.join(args.root, "work")
+    if tool == "tally":
+        root = ["--root", args.root] if is_rooted else []
+        return [args.tally, "stat", "-q", "-j", "-o", counts, "--set", f"harts={harts}", *root, "--",
+                *(word.format(work="/work" if is_rooted else work) for word in words)]
+    program = args.root + words[0] if is_rooted else words[0]
+    return ["qemu-riscv64", "-L", args.root, *(word.format(work=work) for word in [program, *words[1:]])]
+
+
+def spend(words, output):
+    """Processor seconds of a run; its output goes to a file."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with open(output, "wb") as out:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        raise bench.Failure(f"{' '.join(words[:8])} ...: status {done.returncode}: {done.stderr.decode(errors='replace').strip()[-300:]}")
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure(args, row, folder):
+    counts = os.path.join(folder, "counts.json")
+    tools = ("tally",) if os.path.basename(row[2][0]) == "copies" else ("tally", "qemu")
+    seconds, outputs = dict.fromkeys(tools, float("inf")), set()
+    for _ in range(args.repeat):
+        for tool in tools:
+            output = os.path.join(folder, "output")
+            seconds[tool] = min(seconds[tool], spend(command(args, tool, row, counts), output))
+            outputs.add(bench.digest(output))
+    if len(outputs) != 1:
+        raise bench.Failure(f"{' '.join(row[2])}: output differs between tally and qemu-riscv64")
+    instructions = bench.tally_instructions(counts)
+    return instructions, *(instructions / seconds[tool] / 1e6 if tool in seconds else None for tool in ("tally", "qemu"))
+
+
+def targets(found):
+    ratios = {name: found[name][1] / found[name][2] for name in LARGE if name in found}
+    lines = []
+    if ratios:
+        mean, least = bench.geometric_mean(list(ratios.values())), min(ratios, key=ratios.get)
+        lines += [bench.verdict(mean >= TARGETS["mean"], f"{TARGETS['mean']} of plain qemu-riscv64 in geometric mean of large programs; {mean:.2f}"),
+                  bench.verdict(ratios[least] >= TARGETS["least"], f"no large program below {TARGETS['least']}; {least} {ratios[least]:.2f}")]
+    one, four = found.get("lua"), found.get("4 copies of lua, 4 harts")
+    if one and four:
+        lines.append(bench.verdict(four[1] >= TARGETS["harts"] * one[1],
+                                   f"four harts {TARGETS['harts']} as fast as one where they share nothing; {four[1] / one[1]:.2f}"))
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="runs about ten times shorter")
+    parser.add_argument("--record", action="store_true", help="write docs/bench.md and README.md")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each")
+    parser.add_argument("--tally", default=os.path.join(bench.TOP, "build", "tally"), help="the program under test")
+    parser.add_argument("--large", default=os.path.join(bench.HERE, "out", "large"), help="where bench/workloads/large.sh put things")
+    parser.add_argument("--workloads", default=os.path.join(bench.HERE, "out"), help="where bench/workloads/build.sh put things")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these programs")
+    args = parser.parse_args()
+    args.root = os.path.join(os.path.abspath(args.large), "debian", "root")
+    guest, workloads = os.path.join(os.path.dirname(os.path.abspath(args.tally)), "guest"), os.path.join(args.workloads, "riscv64")
+    table = rows(args.root, guest, os.path.abspath(workloads), args.quick)
+    if args.repeat < 1 or set(args.names) - set(table) or (args.record and args.names):
+        parser.error(f"one round at least, names out of {', '.join(table)}, and no names with --record")
+    lines = ["| program | instructions | tally MIPS | qemu MIPS | tally / qemu |", "|:--|--:|--:|--:|--:|"]
+    print("\n".join(lines), flush=True)
+    found = {}
+    with tempfile.TemporaryDirectory(prefix="tally-bench-") as folder:
+        for name, row in table.items():
+            if args.names and name not in args.names:
+                continue
+            found[name] = instructions, ours, theirs = measure(args, row, folder)
+            lines.append(f"| {name} | {instructions / 1e6:.1f} M | {ours:.0f} | " + (f"{theirs:.0f} | {ours / theirs:.2f} |" if theirs else "| |"))
+            print(lines[-1], flush=True)
+    aims = targets(found)
+    print("\n".join(["", *aims]))
+    if args.record:
+        about = f"`bench/large.py` (part of `make bench`) says what the columns are. Processor time, the fastest of {args.repeat}."
+        section.record("bench/large.py", "\n".join(["## Large programs, threads, system calls", "", about, "", *lines, "", *(f"- {aim}" for aim in aims)]))
+        ratios = [ours / theirs for _, ours, theirs in found.values() if theirs]
+        readme = os.path.join(bench.TOP, "README.md")
+        with open(readme, encoding="utf-8") as old:
+            new = bench.replace_region(old.read(), README_FIGURE,
+                                       f"Python, Perl, a C compiler, `gofmt`, esbuild, four threads, and a program that only makes system calls run at "
+                                       f"{bench.geometric_mean(ratios):.2f} of plain `qemu-riscv64`\n(geometric mean; from {min(ratios):.2f} to {max(ratios):.2f}; "
+                                       "`bench/large.py`).")
+        if new is None:
+            raise bench.Failure(f"{readme} has no place for the figure: the lines {' and '.join(README_FIGURE)}")
+        bench.write(readme, new)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except bench.Failure as failure:
+        sys.exit(f"bench/large.py: {failure}")

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Samples of a PMU in a recording; see recording_samples.h.
+#include "session/recording_samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+#include "model/attribution.h"
+#include "session/source.h"
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for samples of a profile"); }
+
+static bool widen(tl_recorded_samples *s, uint32_t row) {
+    if (row < s->room)
+        return true;
+    const size_t n_events = s->source->n_counted;
+    uint32_t room = s->room == 0 ? 1024 : 2 * s->room;
+    while (room <= row)
+        room *= 2;
+    uint64_t *larger = realloc(s->counts, room * n_events * sizeof *larger);
+    if (!larger)
+        return false;
+    memset(larger + s->room * n_events, 0, (room - s->room) * n_events * sizeof *larger);
+    s->counts = larger;
+    s->room = room;
+    return true;
+}
+
+static void take(void *ctx, tl_hart *h, uint32_t event, uint64_t pc) {
+    tl_recorded_samples *s = ctx;
+    const uint32_t row = tl_attribution_row_at(h, pc);
+    if (row == UINT32_MAX || !widen(s, row)) {
+        s->lacks_memory = true;
+        return;
+    }
+    s->counts[(size_t)row * s->source->n_counted + event]++;
+    s->n_rows = row >= s->n_rows ? row + 1 : s->n_rows;
+}
+
+static void lose(void *ctx, uint32_t event, uint64_t n) { ((tl_recorded_samples *)ctx)->lost[event] += n; }
+
+tl_status tl_recorded_samples_begin(tl_session *session, uint64_t period, tl_recorded_samples *samples, tl_error *err) {
+    const tl_sample_taker sampling = {.period = period, .take = take, .lose = lose, .ctx = samples};
+    samples->period = period;
+    const tl_status status = tl_session_sample(session, &sampling, &samples->source, &samples->method, err);
+    if (status != TL_OK)
+        return status;
+    samples->lost = calloc((size_t)samples->source->n_counted + 1, sizeof *samples->lost);
+    return samples->lost ? TL_OK : no_memory(err);
+}
+
+void tl_recorded_samples_done(tl_recorded_samples *samples) {
+    free(samples->lost);
+    free(samples->counts);
+}
+
+// The sum of the signals that the event counts, as a formula over names of the profile. Events with
+// a name of their own are that name.
+static tl_status truth_of(const tl_counted *counted, const tl_outline *outline, tl_profile *p, const char **ret_text, tl_error *err) {
+    tl_strbuf text = {0};
+    *ret_text = NULL;
+    if (counted->no_truth)
+        return TL_OK;
+    if (tl_profile_find_event(p, counted->name) != TL_PROFILE_NONE && counted->truth) {
+        *ret_text = tl_arena_strdup(&p->arena, counted->name);
+        return *ret_text ? TL_OK : no_memory(err);
+    }
+    const tl_cell *cells = counted->cells ? counted->cells[0] : NULL;
+    uint32_t n = cells ? counted->n_cells[0] : 0;
+    if (counted->truth)
+        n = tl_formula_cells(counted->truth, &cells);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *event = tl_catalogue_signal_at(outline->catalogue, cells[i]).event;
+        if (tl_profile_find_event(p, event) == TL_PROFILE_NONE) {
+            tl_strbuf_done(&text);
+            return TL_OK; // a clock of one mode, say
+        }
+        // Cells of all harts are one event.
+        bool is_new = true;
+        for (uint32_t k = 0; k < i; k++)
+            is_new &= strcmp(event, tl_catalogue_signal_at(outline->catalogue, cells[k]).event) != 0;
+        if (is_new)
+            tl_strbuf_addf(&text, "%s%s", i > 0 ? " + " : "", event);
+    }
+    if (n > 0 && !text.has_failed)
+        *ret_text = tl_arena_strdup(&p->arena, tl_strbuf_text(&text));
+    tl_strbuf_done(&text);
+    return n == 0 || *ret_text ? TL_OK : no_memory(err);
+}
+
+static int by_insn(const void *a, const void *b) {
+    const tl_profile_sample *x = a, *y = b;
+    if (x->insn != y->insn)
+        return x->insn < y->insn ? -1 : 1;
+    return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+// Rows of one instruction and thread become one, because a thread has several spaces.
+static bool add_samples(const tl_recorded_samples *s, uint32_t event, tl_profile *p, const uint32_t *insn_of_row,
+                        const uint32_t *thread_of_row) {
+    tl_profile_sampled *sampled = &p->sampled[p->n_sampled - 1];
+    const uint32_t first = p->n_samples;
+    for (uint32_t row = 0; row < s->n_rows; row++) {
+        const uint64_t n = s->counts[(size_t)row * s->source->n_counted + event];
+        tl_profile_sample *sample = n != 0 ? TL_PROFILE_ADD(p, samples) : NULL;
+        if (n != 0 && !sample)
+            return false;
+        if (sample)
+            *sample = (tl_profile_sample){.insn = insn_of_row[row], .thread = thread_of_row[row], .n = n};
+        sampled->n_samples += n;
+    }
+    if (p->n_samples == first)
+        return true;
+    qsort(p->samples + first, p->n_samples - first, sizeof *p->samples, by_insn);
+    uint32_t last = first;
+    for (uint32_t i = first + 1; i < p->n_samples; i++) {
+        if (by_insn(&p->samples[last], &p->samples[i]) == 0)
+            p->samples[last].n += p->samples[i].n;
+        else
+            p->samples[++last] = p->samples[i];
+    }
+    sampled->first_sample = first;
+    sampled->n_groups = last + 1 - first;
+    return true;
+}
+
+tl_status tl_recorded_samples_end(const tl_recorded_samples *samples, const tl_outline *outline, tl_profile *p, const uint32_t *insn_of_row,
+                                  const uint32_t *thread_of_row, tl_error *err) {
+    if (samples->lacks_memory)
+        return no_memory(err);
+    for (uint32_t e = 0; e < samples->source->n_counted; e++) {
+        const tl_counted *counted = samples->source->counted[e];
+        tl_profile_sampled *sampled = TL_PROFILE_ADD(p, sampled);
+        if (!sampled)
+            return no_memory(err);
+        *sampled = (tl_profile_sampled){.name = tl_arena_strdup(&p->arena, counted->name),
+                                        .pmu = tl_arena_strdup(&p->arena, samples->source->name),
+                                        .method = samples->method,
+                                        .period = samples->period,
+                                        .n_lost = samples->lost[e]};
+        tl_status status = sampled->name && sampled->pmu ? truth_of(counted, outline, p, &sampled->truth, err) : no_memory(err);
+        if (status != TL_OK)
+            return status;
+        if (!add_samples(samples, e, p, insn_of_row, thread_of_row))
+            return no_memory(err);
+    }
+    return TL_OK;
+}
