@@ -148,7 +148,8 @@ typedef struct level {
 
 static tl_status measure(const beside *b, level *to, tl_error *err) {
     tl_profile_rows rows;
-    const tl_status status = tl_profile_rows_init(&b->view, to->sort, "samples,truth", NULL, false, &rows, err);
+    const tl_status status =
+        tl_profile_rows_init(&b->view, to->sort, "samples,truth", NULL, &(tl_profile_calls){.kind = TL_PROFILE_SELF}, &rows, err);
     if (status != TL_OK)
         return status;
     to->error = error_of(&rows);
@@ -285,7 +286,7 @@ static tl_status put_sampled(const tl_profile *p, const tl_profile_sampled *samp
         status = measure(&b, &levels[i], err);
     if (status == TL_OK)
         status = tl_profile_rows_init(&b.view, report->options->sort ? report->options->sort : "dso,symbol", "samples,truth", "truth",
-                                      false, &rows, err);
+                                      &(tl_profile_calls){.kind = TL_PROFILE_SELF}, &rows, err);
     if (status == TL_OK && report->options->format == TL_PROFILE_JSON)
         put_json_rows(&b, &rows, levels, n_levels, report);
     else if (status == TL_OK && report->options->format == TL_PROFILE_CSV)
