@@ -3,7 +3,7 @@
 """Measures how fast detailed cores run, what a second hardware thread costs, and how far sampled runs are from full ones.
 
   bench/detailed.py [--quick] [--record] [--repeat N] [NAME...]
-  bench/detailed.py --instructions [--quick] [NAME...]
+  bench/detailed.py --instructions [--quick] [--record] [NAME...]
   bench/detailed.py --trends [NAME...]
   bench/detailed.py --check [--machine NAME] [NAME...]
 
@@ -20,7 +20,7 @@ instructions  Instead of all of these: host instructions for each retired one, a
 trends    Instead of all of these: instructions per cycle on ooo when one structure changes, sampled.
 
 Programs come from bench/workloads/build.sh and run with their quick arguments up to a number of instructions. Times are processor time;
-of N runs the fastest counts. --record writes the tables to docs/bench.md.
+of N runs the fastest counts. --record writes the tables to docs/bench.md; those of --instructions have a section of their own there.
 """
 import argparse
 import hashlib
@@ -263,8 +263,10 @@ def arguments():
     unknown = sorted(set(options.names) - set(known))
     if unknown:
         parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(known)}")
-    if options.record and (options.names or options.trends or options.check or options.instructions):
-        parser.error("--record writes the tables of a run without other options; leave out names, --trends, --instructions and --check")
+    if options.record and (options.trends or options.check):
+        parser.error("--record writes tables of speed; leave out --trends and --check")
+    if options.record and options.names and not options.instructions:
+        parser.error("--record writes the tables of all programs; leave out names")
     if options.instructions and not shutil.which("valgrind"):
         parser.error("--instructions needs valgrind; install it")
     options.names = options.names or (known if options.trends or options.check else list(PROGRAMS))
@@ -280,7 +282,13 @@ def main():
             n_wrong = bench.check()
             sys.exit(f"detailed.py: {n_wrong} runs differ" if n_wrong else 0)
         if options.instructions:
-            print(run.as_text(bench.instructions(), True))
+            insns = [n // 10**6 if n % 10**6 == 0 else n / 10**6 for n in HOST_INSNS[options.quick]]
+            text = "\n".join(["## Detailed cores by host instructions", "", "`bench/detailed.py --instructions` counts by cachegrind, between "
+                              f"{insns[0]} and {insns[1]} million instructions of the program. No other load of the host moves these.", "",
+                              run.as_text(bench.instructions(), True)])
+            print(text)
+            if options.record:
+                section.record("bench/detailed.py --instructions", text)
             return
         if options.trends:
             print(run.as_text(bench.trends(), True))

@@ -39,6 +39,7 @@ void xcm_clear_breakpoint(xcm *m, uint32_t index) {
 
 static void save(xcm *m) {
     m->saved_edscr = xcm_rd(m, XCM_DBG, EDSCR);
+    m->saved_edecr = xcm_rd(m, XCM_DBG, EDECR);
     m->saved_edeccr = xcm_rd(m, XCM_DBG, EDECCR);
     m->saved_cti_control = xcm_rd(m, XCM_CTI, CTICONTROL);
     m->saved_gate = xcm_rd(m, XCM_CTI, CTIGATE);
@@ -86,12 +87,43 @@ static xcm_code wait_for_power(xcm *m) {
     return XCM_DONE;
 }
 
+// Somebody else debugs the target. With HDE, breakpoints of others would halt instead of trap.
+static bool is_taken(xcm *m) {
+    if ((m->prsr & PRSR_HALTED) || (xcm_rd(m, XCM_DBG, CLAIMCLR) & CLAIMS_TAKEN) != 0 || (xcm_rd(m, XCM_DBG, EDECR) & EDECR_SS))
+        return true;
+    for (uint32_t i = 0; i < m->n_breakpoints; i++)
+        if (xcm_rd(m, XCM_DBG, DBGBCR + 16 * i) & BCR_E)
+            return true;
+    return false;
+}
+
+static void count_breakpoints(xcm *m) {
+    const uint32_t dfr = xcm_rd(m, XCM_DBG, EDDFR);
+    m->n_breakpoints = (dfr >> 12 & 15) + 1;
+    m->n_context = (dfr >> 28 & 15) + 1;
+    if (m->n_breakpoints > XCM_BREAKPOINTS)
+        m->n_breakpoints = XCM_BREAKPOINTS;
+}
+
+// Reads alone, before the first write: a core that has power and no OS lock shows its debugger.
+static bool is_visibly_taken(xcm *m) {
+    (void)xcm_poll_prsr(m);
+    if (!(m->prsr & PRSR_PU) || (m->prsr & (PRSR_DLK | PRSR_R | PRSR_EDAD)) != 0)
+        return false;
+    if (m->prsr & PRSR_OSLK)
+        return m->prsr & PRSR_HALTED;
+    count_breakpoints(m);
+    return is_taken(m);
+}
+
 xcm_code xcm_attach(xcm *m) {
     if (!is_component(m, XCM_DBG, 0x15) || !is_component(m, XCM_CTI, 0x14) || !is_component(m, XCM_PMU, 0x16))
         return XCM_ABSENT;
     if ((xcm_rd(m, XCM_DBG, AUTHSTATUS) & AUTH_NSID) != AUTH_NSID)
         return XCM_NO_AUTHORITY;
     m->has_secure_debug = (xcm_rd(m, XCM_DBG, AUTHSTATUS) & AUTH_SID) == AUTH_SID;
+    if (is_visibly_taken(m))
+        return XCM_OTHER_DEBUGGER;
     if (!unlock(m, XCM_DBG) || !unlock(m, XCM_CTI) || !unlock(m, XCM_PMU))
         return give_up(m, false, false, false, XCM_LOST);
     xcm_wr(m, XCM_DBG, EDPRCR, EDPRCR_COREPURQ);
@@ -106,20 +138,10 @@ xcm_code xcm_attach(xcm *m) {
     if (was_os_locked)
         xcm_wr(m, XCM_DBG, OSLAR, 0);
     xcm_wr(m, XCM_DBG, EDPRCR, EDPRCR_COREPURQ | EDPRCR_CORENPDRQ);
-    const bool is_halted = xcm_is_halted_status(xcm_rd(m, XCM_DBG, EDSCR) & SCR_STATUS);
-    m->saved_edecr = xcm_rd(m, XCM_DBG, EDECR);
-    const uint32_t dfr = xcm_rd(m, XCM_DBG, EDDFR);
-    m->n_breakpoints = (dfr >> 12 & 15) + 1;
-    m->n_context = (dfr >> 28 & 15) + 1;
-    if (m->n_breakpoints > XCM_BREAKPOINTS)
-        m->n_breakpoints = XCM_BREAKPOINTS;
-    if (is_halted || (xcm_rd(m, XCM_DBG, CLAIMCLR) & CLAIMS_TAKEN) != 0 || (m->saved_edecr & EDECR_SS))
+    count_breakpoints(m);
+    if (is_taken(m))
         return give_up(m, true, was_os_locked, false, XCM_OTHER_DEBUGGER);
     save(m);
-    // With HDE, breakpoints of others would halt instead of trap.
-    for (uint32_t i = 0; i < m->n_breakpoints; i++)
-        if (m->saved_bcr[i] & BCR_E)
-            return give_up(m, true, was_os_locked, false, XCM_OTHER_DEBUGGER);
     xcm_wr(m, XCM_DBG, CLAIMSET, CLAIM_MONITOR);
     if (!(xcm_rd(m, XCM_DBG, CLAIMCLR) & CLAIM_MONITOR))
         return give_up(m, true, was_os_locked, true, XCM_OTHER_DEBUGGER);

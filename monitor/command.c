@@ -362,6 +362,7 @@ static xcm_code roll_back(xcm *m) {
     if (!m->host->rollback || !m->host->rollback(m->host->ctx))
         return XCM_ABSENT;
     m->has_probed = false;
+    m->programmed = 0; // the board's PMU is that of before
     return XCM_DONE;
 }
 

@@ -55,6 +55,7 @@ struct xcm {
     uint32_t saved_bvr[XCM_BREAKPOINTS][2], saved_bcr[XCM_BREAKPOINTS], n_breakpoints, n_context;
     uint32_t saved_pmcr, saved_enabled, saved_typer[XCM_COUNTERS], saved_counter[XCM_COUNTERS], saved_filter, pmceid0;
     bool uses_pmu;
+    uint32_t typer[XCM_COUNTERS], programmed; // events as the monitor has set them, and which ones
 
     // The stop under way.
     bool is_owned, has_over_budget, has_lost;
@@ -77,7 +78,7 @@ struct xcm {
     uint32_t temporary; // index + 1 of a breakpoint that is cleared when it hits
     uint32_t n_list, n_programs, n_program_words;
     uint64_t step_since_ns, step_end; // step_end: the breakpoint behind an exclusive sequence
-    bool has_told_no_halt;
+    bool has_told_no_halt, has_told_skipped;
     uint32_t edecr_ss;
 
     // Wishes of PMU_CTL in state IDLE, applied at LISTEN_START.
@@ -144,6 +145,8 @@ xcm_code xcm_lower(xcm *m); // back to the level of entry; harmless if it is the
 xcm_code xcm_read_memory(xcm *m, uint64_t address, uint8_t *to, uint32_t n_bytes, bool is_fast);
 xcm_code xcm_write_memory(xcm *m, uint64_t address, const uint8_t *from, uint32_t n_bytes, bool is_fast);
 xcm_code xcm_translate(xcm *m, uint64_t vaddr, uint64_t *ret_paddr, bool *ret_is_mapped);
+// A word of the images. false: none of them has it.
+bool xcm_image_word(const xcm *m, uint64_t address, uint32_t *ret_word);
 xcm_code xcm_read_code(xcm *m, uint64_t address, uint32_t *ret_word);
 
 // -- uarch.c
@@ -157,6 +160,8 @@ bool xcm_has_place(const xcm *m, xcm_ram ram, uint32_t way, uint32_t index, uint
 xcm_code xcm_take_pmu(xcm *m); // saves it at the first use
 void xcm_give_pmu_back(xcm *m);
 void xcm_program_counter(xcm *m, uint32_t n, uint32_t typer);
+// false: another tool has set events in the meantime.
+bool xcm_is_pmu_ours(xcm *m);
 void xcm_switch_pmu(xcm *m, bool is_on, uint32_t mask);
 void xcm_zero_counters(xcm *m);
 void xcm_apply_pmu_shadow(xcm *m);

@@ -18,6 +18,7 @@ xcm_code xcm_take_pmu(xcm *m) {
         m->saved_counter[n] = xcm_rd(m, XCM_PMU, PMEVCNTR + 8 * n);
     }
     m->uses_pmu = true;
+    m->programmed = 0;
     return XCM_DONE;
 }
 
@@ -36,7 +37,27 @@ void xcm_give_pmu_back(xcm *m) {
     m->uses_pmu = false;
 }
 
-void xcm_program_counter(xcm *m, uint32_t n, uint32_t typer) { xcm_wr(m, XCM_PMU, PMEVTYPER + 4 * n, typer); }
+// The register keeps the bits that it has.
+void xcm_program_counter(xcm *m, uint32_t n, uint32_t typer) {
+    xcm_wr(m, XCM_PMU, PMEVTYPER + 4 * n, typer);
+    m->typer[n] = xcm_rd(m, XCM_PMU, PMEVTYPER + 4 * n);
+    m->programmed |= 1u << n;
+}
+
+// The other tool gets its own events back at detach.
+bool xcm_is_pmu_ours(xcm *m) {
+    bool is_ours = true;
+    for (uint32_t n = 0; n < XCM_COUNTERS; n++) {
+        if (!(m->programmed >> n & 1))
+            continue;
+        const uint32_t found = xcm_rd(m, XCM_PMU, PMEVTYPER + 4 * n);
+        if (found == m->typer[n])
+            continue;
+        m->saved_typer[n] = found;
+        is_ours = false;
+    }
+    return is_ours;
+}
 
 void xcm_switch_pmu(xcm *m, bool is_on, uint32_t mask) {
     const uint32_t others = m->saved_pmcr & ~(uint32_t)(PMCR_E | PMCR_P | PMCR_C);

@@ -144,6 +144,7 @@ static xcm_code run_window(xcm *m, const plan *p, xcm_window *w) {
     for (uint32_t i = 0; i < 3; i++)
         XCM_TRY(xcm_read_register(m, touched[i], &saved[i]));
     XCM_TRY(sentinel(m, false, &elr));
+    w->has_intruder = !xcm_is_pmu_ours(m);
     set_up_counters(m, p);
     if (p->is_warmed) {
         XCM_TRY(run_once(m, p, p->warm, w));
@@ -155,6 +156,7 @@ static xcm_code run_window(xcm *m, const plan *p, xcm_window *w) {
     read_window(m, p, w);
     XCM_TRY(sentinel(m, true, &elr));
     w->has_excepted = elr != SENTINEL;
+    w->is_ok = w->is_ok && !w->has_intruder;
     if (m->el != 0) { // an exception: back to the program by its own level
         m->el = 0;
         m->is_level_lost = true;
@@ -175,12 +177,6 @@ static bool is_indirect_branch(uint32_t word) { return (word & 0xffdffc1f) == 0x
 static bool is_return(uint32_t word) { return (word & 0xfffffc1f) == 0xd65f0000; }
 // A load of a general register with 12 bits of offset 0, or unscaled by 0.
 static bool is_plain_load(uint32_t word) { return (word & 0x3ffffc00) == 0x39400000 || (word & 0x3ffffc00) == 0x38400000; }
-static bool is_word_of_code(const xcm *m, uint64_t address) {
-    for (uint32_t i = 0; i < m->config.n_images; i++)
-        if (address >= m->config.images[i].address && (address - m->config.images[i].address) / 4 < m->config.images[i].n_words)
-            return true;
-    return false;
-}
 
 // The word of code comes from the request or an image. A load of the target would disturb what is
 // probed.
@@ -189,7 +185,7 @@ static xcm_code word_at(xcm *m, uint64_t address, const uint64_t *args, uint32_t
         *ret_word = (uint32_t)args[3];
         return args[3] <= UINT32_MAX ? XCM_DONE : XCM_BAD_ARGUMENT;
     }
-    return is_word_of_code(m, address) ? xcm_read_code(m, address, ret_word) : XCM_BAD_ARGUMENT;
+    return xcm_image_word(m, address, ret_word) ? XCM_DONE : XCM_BAD_ARGUMENT;
 }
 
 static bool is_in_page(uint64_t v, uint64_t stop) {

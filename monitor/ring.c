@@ -83,11 +83,11 @@ bool xcm_ring_add(xcm *m, xcm_record_type type, uint16_t flags, const uint64_t *
     return true;
 }
 
-// The reader's side. Sizes are checked, because the writer may be anybody.
-bool xcm_ring_take(uint8_t *ring, xcm_record *ret, uint8_t *to, uint32_t capacity) {
-    const uint64_t bytes = xcm_get_bytes(ring + AT_BYTES, 8), head = load_acquire(ring + AT_HEAD);
+// The reader's side. Nothing in the ring is believed, because the writer may be anybody.
+bool xcm_ring_take(uint8_t *ring, uint64_t data_bytes, xcm_record *ret, uint8_t *to, uint32_t capacity) {
+    const uint64_t bytes = data_bytes, head = load_acquire(ring + AT_HEAD);
     uint64_t tail = load_acquire(ring + AT_TAIL);
-    if (bytes == 0 || (bytes & (bytes - 1)) != 0)
+    if (bytes < ALIGNMENT || (bytes & (bytes - 1)) != 0 || tail % ALIGNMENT != 0 || head - tail > bytes)
         return false;
     while (tail < head) {
         const uint64_t offset = tail & (bytes - 1);

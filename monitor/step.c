@@ -34,7 +34,7 @@ void xcm_reset_round(xcm *m) {
     for (uint32_t i = 0; i < m->config.hash_capacity; i++)
         m->config.hash[i] = 0;
     m->n_list = m->n_programs = m->n_program_words = 0;
-    m->is_step_mode = m->is_at_tail = m->has_probed = false;
+    m->is_step_mode = m->is_at_tail = m->has_probed = m->has_told_skipped = false;
     m->temporary = 0;
     m->hits = m->steps = m->n_foreign = 0;
     m->ledger = 0;
@@ -44,13 +44,42 @@ void xcm_reset_round(xcm *m) {
         m->breakpoints[i].is_set = false;
 }
 
+static bool is_branch_by_condition(uint32_t word) { return (word & 0xff000010) == 0x54000000 || (word & 0x7c000000) == 0x34000000; }
+static bool falls_through(uint64_t pc, uint32_t word) {
+    const xcm_next next = xcm_next_of(pc, word, 0);
+    return is_branch_by_condition(word) || (next.kind == XCM_NEXT_KNOWN && next.address == pc + 4);
+}
+
+// Between a load-exclusive and its store-exclusive, or at the store, as the images show them.
+static bool is_in_exclusive(const xcm *m, uint64_t address) {
+    uint32_t word = 0, n_before = 1;
+    for (; n_before <= SCAN_WORDS; n_before++) {
+        const uint64_t at = address - 4 * n_before;
+        if (!xcm_image_word(m, at, &word) || xcm_is_store_exclusive(word))
+            return false;
+        if (xcm_is_load_exclusive(word))
+            break;
+        if (!falls_through(at, word))
+            return false;
+    }
+    for (uint64_t at = address; at < address + 4 * (SCAN_WORDS + 1 - n_before); at += 4) {
+        if (!xcm_image_word(m, at, &word))
+            return false;
+        if (xcm_is_store_exclusive(word))
+            return true;
+        if (!falls_through(at, word))
+            return false;
+    }
+    return false;
+}
+
 xcm_code xcm_load_list(xcm *m, const uint64_t *args, uint32_t n) {
     const uint64_t flags = args[0];
     const uint32_t n_new = n - 2, n_before = flags & FLAG_APPEND ? m->n_list : 0;
     if ((flags & ~(uint64_t)(FLAG_STEP | FLAG_APPEND)) != 0 || n_new > m->config.list_capacity - n_before)
         return XCM_BAD_ARGUMENT;
     for (uint32_t i = 1; i < n; i++)
-        if (args[i] % 4 != 0)
+        if (args[i] % 4 != 0 || (i > 1 && is_in_exclusive(m, args[i])))
             return XCM_BAD_ARGUMENT;
     if (!(flags & FLAG_STEP) && n_before + n_new > XCM_STEP_BREAKPOINT + 1)
         return XCM_BAD_ARGUMENT;
@@ -141,12 +170,20 @@ static bool has_breakpoint_at(const xcm *m, uint64_t address) {
 
 // -- The next stop.
 
-static bool is_branch_by_condition(uint32_t word) { return (word & 0xff000010) == 0x54000000 || (word & 0x7c000000) == 0x34000000; }
 static uint64_t branch_target(uint64_t pc, uint32_t word) {
     enum { ALWAYS = 14 };
     if ((word & 0xff000010) == 0x54000000)
         return xcm_next_of(pc, (word & ~15u) | ALWAYS, 0).address;
     return xcm_next_of(pc, word, 0).address;
+}
+
+static void tell_skipped(xcm *m, uint64_t store) {
+    for (uint64_t at = m->dlr + 4; at <= store && !m->has_told_skipped; at += 4) {
+        if (!xcm_list_has(m, at))
+            continue;
+        m->has_told_skipped = true;
+        xcm_tell(m, XCM_EVENT_SKIPPED, at, XCM_BAD_ARGUMENT);
+    }
 }
 
 // A halt between a load-exclusive and its store-exclusive would lose the reservation each time. The
@@ -162,6 +199,7 @@ static bool place_behind_exclusive(xcm *m) {
             xcm_write_breakpoint(m, XCM_STEP_BREAKPOINT, at + 4, BCR_USER);
             for (uint32_t k = 0; k < n_helpers; k++)
                 xcm_write_breakpoint(m, XCM_STEP_BREAKPOINT - 1 - k, helpers[k], BCR_USER);
+            tell_skipped(m, at);
             return true;
         }
         if (is_branch_by_condition(word)) {

@@ -276,16 +276,22 @@ xcm_code xcm_translate(xcm *m, uint64_t vaddr, uint64_t *ret_paddr, bool *ret_is
     return code != XCM_DONE ? code : lowered;
 }
 
-xcm_code xcm_read_code(xcm *m, uint64_t address, uint32_t *ret_word) {
-    uint8_t bytes[4];
+bool xcm_image_word(const xcm *m, uint64_t address, uint32_t *ret_word) {
     for (uint32_t i = 0; i < m->config.n_images; i++) {
         const xcm_image *image = &m->config.images[i];
         const uint64_t index = (address - image->address) / 4;
         if (address >= image->address && index < image->n_words) {
             *ret_word = image->words[index];
-            return XCM_DONE;
+            return true;
         }
     }
+    return false;
+}
+
+xcm_code xcm_read_code(xcm *m, uint64_t address, uint32_t *ret_word) {
+    uint8_t bytes[4];
+    if (xcm_image_word(m, address, ret_word))
+        return XCM_DONE;
     m->ledger |= LEDGER_CODE;
     XCM_TRY(xcm_read_memory(m, address, bytes, 4, false));
     *ret_word = (uint32_t)xcm_get_bytes(bytes, 4);

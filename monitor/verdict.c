@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Verdicts on a probe window. A verdict is yes, no or unknown; unknown has a reason. Published forms
-// stand beside them, and these take a disturbed measurement for an absent entry.
+// Verdicts on a probe window. A verdict is yes, no or unknown; unknown has a reason. The published
+// forms beside them take a disturbed measurement for an absent entry.
 #include "xcm.h"
 
 static bool has(const xcm_window *w, xcm_quantity q) { return w->present >> q & 1; }
@@ -74,7 +74,7 @@ static xcm_answer judge_l2(const xcm_window *w) {
 
 xcm_answer xcm_judge(xcm_algorithm algorithm, const xcm_window *w, const xcm_calibration *c) {
     if (!w->is_ok)
-        return unknown(XCM_WHY_WINDOW);
+        return unknown(w->has_intruder ? XCM_WHY_CONFLICT : XCM_WHY_WINDOW);
     if (rests_on_unusable(algorithm, w, c))
         return unknown(XCM_WHY_ABSENT);
     if (w->delta[XCM_Q_RETIRED] == 0)

@@ -74,6 +74,7 @@ enum { XCM_EVENT_OP = 0x1ef0 }; // of unsolicited packets
 
 // Kinds of events, the first element of XCM_EVENT_OP. The second one is the pc, or a code.
 typedef enum xcm_event {
+    XCM_EVENT_HELLO = 0,   // a socket's first packet: the state, and the bytes of the ring's data
     XCM_EVENT_HIT = 1,     // the target stands at an address of the list, or at a breakpoint
     XCM_EVENT_HALTED = 2,  // for another cause; the third element is EDSCR.STATUS
     XCM_EVENT_BUDGET = 3,  // the stop budget is over, and the target runs again
@@ -81,6 +82,9 @@ typedef enum xcm_event {
     XCM_EVENT_ENDED = 5,   // the round is complete
     XCM_EVENT_NO_HALT = 6, // step mode: no halt for 100 ms
     XCM_EVENT_FOREIGN = 7, // a halt at a level that the monitor leaves alone
+    // An address of the list stands inside an exclusive sequence, where nothing can halt. The
+    // third element is XCM_BAD_ARGUMENT. It is told once a round.
+    XCM_EVENT_SKIPPED = 8,
 } xcm_event;
 
 enum {
@@ -229,8 +233,9 @@ typedef struct xcm_record {
     uint16_t type, flags;
     uint64_t seq, time_ns, pc;
 } xcm_record;
-// Takes the oldest record. The payload is copied to `to`, at most `capacity` bytes. false: empty.
-bool xcm_ring_take(uint8_t *ring, xcm_record *ret, uint8_t *to, uint32_t capacity);
+// Takes the oldest record of a ring whose data has so many bytes. The payload is copied to `to`, at
+// most `capacity` bytes. false: empty, or no ring that a monitor wrote.
+bool xcm_ring_take(uint8_t *ring, uint64_t data_bytes, xcm_record *ret, uint8_t *to, uint32_t capacity);
 
 // -- Direct reads, decoded (DDI 0500, 6.7).
 typedef enum xcm_ram { XCM_L1D_TAG = 1, XCM_L1D_DATA, XCM_L1I_TAG, XCM_L1I_DATA, XCM_TLB } xcm_ram;
@@ -295,6 +300,7 @@ typedef enum xcm_quantity {
 typedef struct xcm_window {
     bool is_ok;        // halted at `stop` by the breakpoint
     bool has_excepted; // the sentinel of ELR_EL1 is gone
+    bool has_intruder; // somebody else has set events of the PMU since the window before
     uint32_t present;  // bit of each quantity
     uint32_t delta[XCM_N_QUANTITIES];
     uint64_t cycles;

@@ -15,10 +15,12 @@
 #
 # BUSYBOX=FILE puts that busybox into the initial file system, whose shell init then uses
 # (guest/build.sh --fetch OUT busybox builds one). JOBS sets the number of compilers at a time (2).
+# KERNEL_CONFIG=FILE adds lines to the kernel's configuration; lockdep.config and kasan.config are such files.
 # The tools: tools/install-deps check system.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
+script=$here/build.sh
 arch=riscv suffix=
 if [ "${1-}" = --arm64 ]; then arch=arm64 suffix=-arm64; shift; fi
 if [ $# -gt 1 ]; then
@@ -41,9 +43,12 @@ fail() {
     echo "guest/linux/build.sh: $*" >&2
     exit 1
 }
-for tool in "${CROSS}gcc" gcc make flex bison bc python3 xz; do
+tools="${CROSS}gcc gcc make flex bison bc python3 xz"
+if [ $arch = arm64 ]; then tools="$tools sparse"; fi
+for tool in $tools; do
     command -v "$tool" >/dev/null || fail "$tool is missing; run tools/install-deps check system"
 done
+[ -z "${KERNEL_CONFIG-}" ] || [ -r "$KERNEL_CONFIG" ] || fail "KERNEL_CONFIG=$KERNEL_CONFIG cannot be read"
 [ -e "$archive" ] || fail "$archive is missing; run tools/install-deps system"
 
 # Two builds into one folder take turns.
@@ -56,7 +61,7 @@ digest() {
     {
         dpkg-query -W -f='${Version}\n' linux-source-6.1 2>/dev/null || ls -l "$archive"
         "${CROSS}gcc" --version | head -n 1
-        sed -n "/^$1() {/,/^}/p" "$here/build.sh"
+        sed -n "/^$1() {/,/^}/p" "$script"
         shift
         for file; do cat "$file"; done
     } | sha256sum | cut -c 1-16
@@ -152,10 +157,11 @@ build_module() { # FOLDER of headers
     rm -rf "$out/cache/xcm"
     mkdir -p "$out/cache/xcm"
     cp -R "$here/../../monitor" "$out/cache/xcm/monitor"
-    # W=1: the module builds without a warning. Symbols are resolved when it is loaded.
-    run "$out/cache/xcm/log" make -C "$source" O="$1" ARCH="$arch" CROSS_COMPILE="$CROSS" -j"$jobs" W=1 KBUILD_MODPOST_WARN=1 \
+    # W=1, and C=2 for sparse: the module builds without a warning. Symbols are resolved when it is
+    # loaded.
+    run "$out/cache/xcm/log" make -C "$source" O="$1" ARCH="$arch" CROSS_COMPILE="$CROSS" -j"$jobs" W=1 C=2 KBUILD_MODPOST_WARN=1 \
         M="$out/cache/xcm/monitor/linux" modules
-    if grep 'warning:' "$out/cache/xcm/log" >&2; then fail "xcm.ko builds with warnings"; fi
+    if grep 'warning:' "$out/cache/xcm/log" >&2; then fail "xcm.ko builds with warnings of the compiler or of sparse"; fi
     cp "$out/cache/xcm/monitor/linux/xcm.ko" "$out/"
     report xcm.ko "$started" "$out"
 }
@@ -165,8 +171,15 @@ take() { # FOLDER: its files are what OUT shows
         cmp -s "$file" "$out/${file##*/}" || cp -p "$file" "$out/"
     done
 }
-kernel=$out/cache/kernel-$(digest build_kernel "$here/kernel.config" "$here/kernel.$arch.config")
-[ -d "$kernel" ] || build_kernel "$kernel"
+lines=$here
+if [ -n "${KERNEL_CONFIG-}" ]; then
+    lines=$out/cache/config
+    mkdir -p "$lines"
+    cp "$here/kernel.config" "$lines/"
+    cat "$here/kernel.$arch.config" "$KERNEL_CONFIG" >"$lines/kernel.$arch.config"
+fi
+kernel=$out/cache/kernel-$(digest build_kernel "$lines/kernel.config" "$lines/kernel.$arch.config")
+[ -d "$kernel" ] || (here=$lines; build_kernel "$kernel")
 take "$kernel"
 perf=$out/cache/perf-$(digest build_perf)
 [ -d "$perf" ] || build_perf "$perf"
@@ -186,8 +199,8 @@ if [ $arch = arm64 ]; then
     build_module "$headers"
     monitor=$here/../../monitor
     for program in "xcmctl $monitor/client/xcmctl.c" "xcm_lab $here/xcm_lab.c"; do
-        "${CROSS}gcc" -std=gnu17 "$target" -O2 -g -Wall -Wextra -static -I"$here/../.." -o "$out/${program%% *}" "${program#* }" \
-            "$monitor/client/client.c" "$monitor/client/netlink.c" "$monitor/client/module.c" "$monitor"/*.c
+        "${CROSS}gcc" -std=gnu17 -D_GNU_SOURCE "$target" -O2 -g -Wall -Wextra -static -I"$here/../.." -o "$out/${program%% *}" "${program#* }" \
+            "$monitor/client/client.c" "$monitor/client/netlink.c" "$monitor/client/socket.c" "$monitor/client/module.c" "$monitor"/*.c
     done
     set -- "$@" /lib/xcm.ko="$out/xcm.ko" /bin/xcmctl="$out/xcmctl" /bin/xcm_lab="$out/xcm_lab"
 fi

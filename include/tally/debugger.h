@@ -82,7 +82,8 @@ typedef struct tl_debugger_reply {
 
 typedef struct tl_debugger_event {
     uint32_t size;
-    // 1 hit, 2 other halt, 3 budget, 4 lost, 5 end of the round, 6 no halt, 7 left alone.
+    // 1 hit, 2 other halt, 3 budget, 4 lost, 5 end of the round, 6 no halt, 7 left alone,
+    // 8 an address inside an exclusive sequence is skipped.
     uint64_t kind;
     uint64_t pc, detail;
 } tl_debugger_event;

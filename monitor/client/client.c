@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // The client library above its transports: requests, replies, events, code at addresses.
-#define _GNU_SOURCE
 #include "monitor/client/xcm_client.h"
 
 #include <errno.h>
@@ -9,11 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_EVENTS = 256, REPLY_MS = 10000 };
+enum { MOST_EVENTS = 256, REPLY_MS = 60000 };
 
 struct xcm_client {
     xcm_transport transport;
     uint8_t *ring;
+    uint64_t ring_bytes; // of its data
     xcm_client_event events[MOST_EVENTS];
     uint32_t n_events;
     struct {
@@ -36,6 +36,7 @@ int xcm_client_open(const xcm_transport *transport, xcm_client **ret_client, cha
     }
     client->transport = *transport;
     client->ring = transport->ring ? transport->ring(transport->ctx, &ring_bytes) : NULL;
+    client->ring_bytes = ring_bytes > XCM_RING_HEADER_BYTES ? ring_bytes - XCM_RING_HEADER_BYTES : 0;
     *ret_client = client;
     return 0;
 }
@@ -158,7 +159,7 @@ int xcm_client_wait(xcm_client *client, int timeout_ms, xcm_client_event *ret_ev
 }
 
 bool xcm_client_take(xcm_client *client, xcm_record *ret_record, uint8_t *to, uint32_t capacity) {
-    return client->ring && xcm_ring_take(client->ring, ret_record, to, capacity);
+    return client->ring && xcm_ring_take(client->ring, client->ring_bytes, ret_record, to, capacity);
 }
 
 int xcm_client_transcript(xcm_client *client, int to) {

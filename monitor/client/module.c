@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Loading and unloading of xcm.ko. The kernel says why it refuses in its log, and nowhere else.
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The transport to xcm.ko: packets by generic netlink, the ring by /dev/xcmN. The open device makes
 // the process the owner; its end gives the target back.
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/genetlink.h>

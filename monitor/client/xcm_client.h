@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The client library of the cross-core monitor. A program asks a monitor to halt, inspect and
-// restart a target core. The monitor is the kernel module xcm.ko. Packets, codes and records are
-// those of monitor/xcm.h.
+// restart a target core. The monitor is the kernel module xcm.ko, or a board that `tally monitor
+// --serve` simulates. Packets, codes and records are those of monitor/xcm.h.
 //
-//   xcm_client_open_netlink(1, &client, why, sizeof why);
+//   xcm_client_open_netlink(1, &client, why, sizeof why);      // or xcm_client_open_socket
 //   xcm_client_call(client, XCM_LISTEN_START, NULL, 0, reply);
 //   xcm_client_call(client, XCM_HALT_REQ, NULL, 0, reply);    // reply->values: EDSCR.STATUS, pc
 //   xcm_client_close(client);                                  // the target runs
@@ -51,6 +51,10 @@ int xcm_client_open(const xcm_transport *transport, xcm_client **ret_client, cha
 // The kernel module of a target core: its generic netlink family and /dev/xcmN. Opening makes this
 // process the owner; -EBUSY: another process is.
 int xcm_client_open_netlink(unsigned target, xcm_client **ret_client, char *why, size_t why_bytes);
+// The server at a Unix socket. The first client whose packet is accepted owns the target. There is
+// no transcript. -ENAMETOOLONG: no path of a socket. -ECONNREFUSED, -ENOENT: nobody listens there.
+// -EPROTO: no monitor does.
+int xcm_client_open_socket(const char *path, xcm_client **ret_client, char *why, size_t why_bytes);
 // The target runs afterwards, whatever its state was. NULL is fine.
 void xcm_client_close(xcm_client *client);
 

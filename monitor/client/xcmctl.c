@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // xcmctl: the cross-core monitor from a command line. Commands run one after the other on one
 // client, because a client that ends gives the target back.
-#define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,11 +21,12 @@
 enum { MOST_WORDS = 32, WAIT_MS = 5000, EXIT_REFUSED = 3, EXIT_USAGE = 2, NO_HALT_WAIT_MS = 100 };
 
 static const char usage[] =
-    "usage: xcmctl [--target N] [--json] COMMAND... [-- PROGRAM ARGUMENT...]\n"
+    "usage: xcmctl [--target N | --socket PATH] [--symbols FILE] [--json] COMMAND... [-- PROGRAM ARGUMENT...]\n"
     "\n"
     "Each COMMAND is one word of the shell: xcmctl attach 'break work' wait regs 'mem sp 64' resume detach -- ./prog\n"
     "`-` reads commands from standard input, one a line. PROGRAM runs on the target core without address\n"
-    "randomization; it starts when the monitor listens. ADDRESS is a number, a symbol of PROGRAM, pc, sp or xN, + and - a number.\n"
+    "randomization; it starts when the monitor listens. With --socket, `tally monitor --serve PATH PROGRAM` runs it.\n"
+    "ADDRESS is a number, a symbol of PROGRAM or FILE, pc, sp or xN, + and - a number.\n"
     "\n"
     "  load FILE [NAME=VALUE...]     loads xcm.ko, with target= and debugger=\n"
     "  unload                        unloads it\n"
@@ -58,9 +58,10 @@ static const char usage[] =
 static struct {
     xcm_client *client;
     unsigned target;
+    const char *socket; // NULL: the kernel module
     bool is_json;
     const char *program;
-    const uint8_t *image; // of the program
+    const uint8_t *image; // of the program, or of --symbols
     size_t image_bytes;
     pid_t child;
     int start_fd; // closed when the program may start
@@ -181,20 +182,31 @@ static void stay_off(cpu_set_t *set) { // the cores of the monitor
         fclose(file);
 }
 
+static int load_image(const char *path) {
+    struct stat info = {0};
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const bool is_open = file >= 0 && fstat(file, &info) == 0;
+    void *image = is_open && info.st_size > 0 ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    if (image == MAP_FAILED)
+        fprintf(stderr, "xcmctl: %s: %s\n", path, is_open && info.st_size == 0 ? "the file is empty" : strerror(errno));
+    if (file >= 0)
+        close(file);
+    if (image == MAP_FAILED)
+        return -1;
+    ctl.image = image;
+    ctl.image_bytes = (size_t)info.st_size;
+    return 0;
+}
+
 static int load_program(char **words) {
     int ends[2];
-    struct stat info;
-    const int file = open(words[0], O_RDONLY | O_CLOEXEC);
     ctl.program = words[0];
-    if (file < 0 || fstat(file, &info) < 0 || info.st_size == 0 || pipe2(ends, O_CLOEXEC) < 0) {
-        fprintf(stderr, "xcmctl: %s: %s\n", words[0], errno ? strerror(errno) : "empty");
+    if (!ctl.image && load_image(words[0]) < 0)
+        return -1;
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        fprintf(stderr, "xcmctl: %s: %s\n", words[0], strerror(errno));
         return -1;
     }
-    ctl.image_bytes = (size_t)info.st_size;
-    ctl.image = mmap(NULL, ctl.image_bytes, PROT_READ, MAP_PRIVATE, file, 0);
-    if (ctl.image == MAP_FAILED)
-        ctl.image_bytes = 0;
-    close(file);
     fflush(NULL);
     ctl.child = fork();
     if (ctl.child == 0) {
@@ -340,13 +352,17 @@ static void do_halt(char **words, uint32_t n) {
 }
 
 static bool wait_for_event(const char *command, int ms) {
-    static const char *const names[] = {
-        [XCM_EVENT_HIT] = "hit",           [XCM_EVENT_HALTED] = "other halt", [XCM_EVENT_BUDGET] = "stop budget over",
-        [XCM_EVENT_LOST] = "target lost",  [XCM_EVENT_ENDED] = "ended",       [XCM_EVENT_NO_HALT] = "no halt",
-        [XCM_EVENT_FOREIGN] = "left alone"};
+    static const char *const names[] = {[XCM_EVENT_HIT] = "hit",
+                                        [XCM_EVENT_HALTED] = "other halt",
+                                        [XCM_EVENT_BUDGET] = "stop budget over",
+                                        [XCM_EVENT_LOST] = "target lost",
+                                        [XCM_EVENT_ENDED] = "ended",
+                                        [XCM_EVENT_NO_HALT] = "no halt",
+                                        [XCM_EVENT_FOREIGN] = "left alone",
+                                        [XCM_EVENT_SKIPPED] = "inside an exclusive sequence, skipped"};
     xcm_client_event event;
     const int got = xcm_client_wait(ctl.client, ms, &event);
-    if (got > 0 && event.kind <= XCM_EVENT_FOREIGN && event.kind >= XCM_EVENT_HIT) {
+    if (got > 0 && event.kind <= XCM_EVENT_SKIPPED && event.kind >= XCM_EVENT_HIT) {
         print_place(command, names[event.kind], event.pc, event.detail);
         return true;
     }
@@ -674,6 +690,13 @@ static bool open_client(void) {
     cpu_set_t set;
     if (ctl.client)
         return true;
+    if (ctl.socket) {
+        if (xcm_client_open_socket(ctl.socket, &ctl.client, why, sizeof why) == 0)
+            return true;
+        complain(why);
+        ctl.worst = 1;
+        return false;
+    }
     if (sched_getaffinity(0, sizeof set, &set) == 0) {
         stay_off(&set);
         (void)sched_setaffinity(0, sizeof set, &set); // a machine of two cores has no other
@@ -762,6 +785,11 @@ int main(int argc, char **argv) {
         } else if (strcmp(argv[first], "--target") == 0 && first + 1 < argc && parse_number(argv[first + 1], &target) &&
                    target < CPU_SETSIZE) {
             first++;
+        } else if (strcmp(argv[first], "--socket") == 0 && first + 1 < argc) {
+            ctl.socket = argv[++first];
+        } else if (strcmp(argv[first], "--symbols") == 0 && first + 1 < argc) {
+            if (load_image(argv[++first]) < 0)
+                return 1;
         } else {
             const bool is_help = strcmp(argv[first], "--help") == 0;
             fputs(usage, is_help ? stdout : stderr);
@@ -773,6 +801,10 @@ int main(int argc, char **argv) {
         ;
     if (end == first) {
         fputs(usage, stderr);
+        return EXIT_USAGE;
+    }
+    if (end + 1 < argc && ctl.socket) {
+        complain("with --socket the server runs the program; --symbols names its file");
         return EXIT_USAGE;
     }
     if (end + 1 < argc && load_program(argv + end + 1) < 0)

@@ -15,8 +15,8 @@ struct xcm_blocks {
 // The addresses that are not 0 stand; the device tree gives the others, or the ROM table at `rom`.
 // Returns 0, or a negative errno value after a sentence in the kernel's log.
 int xcm_find_blocks(int cpu, u64 mpidr, phys_addr_t rom, struct xcm_blocks *blocks);
-// MPIDR_EL1 of an online core.
-u64 xcm_affinity_of(int cpu);
+// MPIDR_EL1 of a core. -ENXIO: it is offline.
+int xcm_affinity_of(int cpu, u64 *ret_mpidr);
 // Reads identification registers alone. -ENODEV: a block is none, or is another core's.
 int xcm_verify_blocks(u64 mpidr, void __iomem *const windows[XCM_N_BLOCKS], const struct xcm_blocks *blocks);
 

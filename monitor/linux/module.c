@@ -474,6 +474,12 @@ static void control_thread(enum control control) {
     wait_for_completion(&host.controlled);
 }
 
+// A descriptor of an ended session has no rights left. The answer holds as long as the caller holds
+// host.opening.
+static bool is_of_session(const struct file *file) {
+    return READ_ONCE(host.is_open) && file->private_data == (void *)READ_ONCE(host.session);
+}
+
 static int open_device(struct inode *inode, struct file *file) {
     int error = 0;
 
@@ -494,13 +500,15 @@ static int open_device(struct inode *inode, struct file *file) {
 }
 
 // An owner that has gone gives the target back, also when a child of it still has the device open.
+// Mappings of the ring end with the session.
 static void end_session(const struct file *file) {
     mutex_lock(&host.opening);
-    if (host.is_open && file->private_data == (void *)host.session) {
+    if (is_of_session(file)) {
         control_thread(CONTROL_CLOSE);
         if (host.has_no_idle)
             dev_pm_qos_remove_request(&host.no_idle);
         host.is_open = false;
+        unmap_mapping_range(file->f_mapping, 0, 0, 1);
     }
     mutex_unlock(&host.opening);
 }
@@ -516,11 +524,31 @@ static int release_device(struct inode *inode, struct file *file) {
     return 0;
 }
 
+// Pages are mapped one by one, so that none of them outlives the session.
+static vm_fault_t map_page(struct vm_fault *vmf) {
+    struct page *page = vmalloc_to_page(host.ring + (vmf->pgoff << PAGE_SHIFT));
+    vm_fault_t result = VM_FAULT_SIGBUS;
+
+    mutex_lock(&host.opening);
+    if (is_of_session(vmf->vma->vm_file))
+        result = vmf_insert_page(vmf->vma, vmf->address & PAGE_MASK, page);
+    mutex_unlock(&host.opening);
+    return result;
+}
+
+static const struct vm_operations_struct ring_pages = {.fault = map_page};
+
 // The header page may be written, the data may not.
 static int map_ring(struct file *file, struct vm_area_struct *vma) {
     const unsigned long bytes = vma->vm_end - vma->vm_start, offset = vma->vm_pgoff << PAGE_SHIFT;
+    bool is_ours;
 
-    if (offset == 0 && bytes != PAGE_SIZE)
+    mutex_lock(&host.opening);
+    is_ours = is_of_session(file);
+    mutex_unlock(&host.opening);
+    if (!is_ours)
+        return -ENODEV;
+    if (!(vma->vm_flags & VM_SHARED) || (offset == 0 && bytes != PAGE_SIZE) || offset > host.ring_bytes || bytes > host.ring_bytes - offset)
         return -EINVAL;
     if (offset != 0) {
         if (offset != XCM_RING_HEADER_BYTES)
@@ -529,17 +557,23 @@ static int map_ring(struct file *file, struct vm_area_struct *vma) {
             return -EPERM;
         vma->vm_flags &= ~VM_MAYWRITE;
     }
-    return remap_vmalloc_range(vma, host.ring, vma->vm_pgoff);
+    vma->vm_flags |= VM_MIXEDMAP | VM_DONTEXPAND | VM_DONTDUMP;
+    vma->vm_ops = &ring_pages;
+    return 0;
 }
 
 static __poll_t poll_ring(struct file *file, poll_table *table) {
     enum { AT_HEAD = 16, AT_TAIL = 64 };
 
     poll_wait(file, &host.readers, table);
+    if (!is_of_session(file))
+        return EPOLLERR | EPOLLHUP;
     return READ_ONCE(*(u64 *)(host.ring + AT_HEAD)) != READ_ONCE(*(u64 *)(host.ring + AT_TAIL)) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
 static ssize_t read_transcript(struct file *file, char __user *to, size_t bytes, loff_t *at) {
+    if (!is_of_session(file))
+        return -ENODEV;
     return simple_read_from_buffer(to, bytes, at, host.notes, host.n_notes * sizeof(*host.notes));
 }
 
@@ -696,9 +730,13 @@ static int __init xcm_load(void) {
     hrtimer_init(&host.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
     host.timer.function = expire;
     host.last_block = XCM_N_BLOCKS;
-    host.mpidr = xcm_affinity_of(target);
     snprintf(device_name, sizeof device_name, "xcm%d", target);
 
+    error = xcm_affinity_of(target, &host.mpidr);
+    if (error) {
+        pr_err("xcm: core %d went offline; write 1 to its file `online` first\n", target);
+        return error;
+    }
     error = map_blocks();
     if (error == 0)
         error = allocate();

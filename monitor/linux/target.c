@@ -74,8 +74,8 @@ int xcm_find_blocks(int cpu, u64 mpidr, phys_addr_t rom, struct xcm_blocks *bloc
         if (error)
             return error;
     }
-    // The binding of the debug block stands for a core whose PMU has no node of its own. A53 places it
-    // behind debug and CTI (DDI 0500, table 11-30); its identification is checked at attach.
+    // A PMU without a node of its own is found by the debug block. A53 places it behind debug and
+    // CTI (DDI 0500, table 11-30); its identification is checked at attach.
     debug = blocks->base[XCM_DBG];
     if (blocks->base[XCM_PMU] == 0 && debug != 0 && blocks->base[XCM_CTI] == debug + 0x10000)
         blocks->base[XCM_PMU] = debug + 0x20000;
@@ -91,12 +91,7 @@ int xcm_find_blocks(int cpu, u64 mpidr, phys_addr_t rom, struct xcm_blocks *bloc
 
 static void read_affinity(void *to) { *(u64 *)to = read_cpuid_mpidr(); }
 
-u64 xcm_affinity_of(int cpu) {
-    u64 mpidr = 0;
-
-    smp_call_function_single(cpu, read_affinity, &mpidr, 1);
-    return mpidr;
-}
+int xcm_affinity_of(int cpu, u64 *ret_mpidr) { return smp_call_function_single(cpu, read_affinity, ret_mpidr, 1); }
 
 int xcm_verify_blocks(u64 mpidr, void __iomem *const windows[XCM_N_BLOCKS], const struct xcm_blocks *blocks) {
     static const u8 cidr[] = {0x0d, 0x90, 0x05, 0xb1};

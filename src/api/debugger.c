@@ -21,7 +21,6 @@ TL_API tl_status tl_debugger_new(const tl_debugger_options *options, tl_debugger
     tl_debugger *monitor = calloc(1, sizeof *monitor);
     if (!monitor)
         return tl_fail(err, TL_ENOMEM, "no memory for the monitor");
-    monitor->fd = -1;
     tl_status status = options->socket ? tl_xcm_server_new(options->socket, &monitor->server, err) : TL_OK;
     const tl_xcm_options model = {
         .machine = options->machine,
@@ -64,7 +63,7 @@ TL_API void tl_debugger_free(tl_debugger *monitor) {
         return;
     tl_xcm_server_free(monitor->server);
     tl_xcm_model_free(monitor->model);
-    tl_debugger_hang_up(monitor);
+    xcm_client_close(monitor->client);
     free(monitor->places);
     free(monitor);
 }
@@ -123,11 +122,16 @@ static void decode_page(const uint32_t dr[4], tl_debugger_entry *e) {
     e->is_global = page.is_valid && !page.is_walk && !page.is_non_global;
 }
 
+static bool take_record(tl_debugger *monitor, xcm_record *ret, uint64_t words[MOST_RECORD_WORDS]) {
+    enum { BYTES = MOST_RECORD_WORDS * 8 };
+    return monitor->model ? xcm_ring_take(tl_xcm_ring(monitor->model), tl_xcm_ring_bytes(monitor->model), ret, (uint8_t *)words, BYTES)
+                          : xcm_client_take(monitor->client, ret, (uint8_t *)words, BYTES);
+}
+
 TL_API bool tl_debugger_next_entry(tl_debugger *monitor, tl_debugger_entry *ret_entry) {
     uint64_t words[MOST_RECORD_WORDS] = {0};
     xcm_record record;
-    uint8_t *ring = monitor->model ? tl_xcm_ring(monitor->model) : monitor->ring;
-    while (xcm_ring_take(ring, &record, (uint8_t *)words, sizeof words)) {
+    while (take_record(monitor, &record, words)) {
         const uint32_t dr[4] = {(uint32_t)words[1], (uint32_t)(words[1] >> 32), (uint32_t)words[2], (uint32_t)(words[2] >> 32)};
         ret_entry->way = (uint32_t)(words[0] >> 32);
         ret_entry->index = (uint32_t)words[0];

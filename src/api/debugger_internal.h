@@ -6,9 +6,10 @@
 #include <tally/debugger.h>
 
 #include "api/fill.h"
+#include "monitor/client/xcm_client.h"
 #include "xcm/server.h"
 
-enum { TL_DEBUGGER_PLACES = 4096, TL_DEBUGGER_EVENTS = 64 };
+enum { TL_DEBUGGER_PLACES = 4096 };
 
 struct tl_debugger {
     tl_xcm_model *model; // NULL: connected
@@ -16,17 +17,12 @@ struct tl_debugger {
     tl_xcm_reply reply;
     xcm_geometry geometry;
     tl_debugger_entry *places; // of the trace, as last read
-    // A connection.
-    int fd;
-    uint8_t *ring;
-    size_t ring_size;
-    uint64_t events[TL_DEBUGGER_EVENTS][3];
-    uint32_t n_events;
+    xcm_client *client;        // of a connection; NULL: a model
+    xcm_client_reply answer;
 };
 
 // debugger_socket.c
 void tl_debugger_ask(tl_debugger *monitor, xcm_function function, const uint64_t *args, uint32_t n);
 bool tl_debugger_hear(tl_debugger *monitor, uint64_t limit_ns, uint64_t ret[3]);
-void tl_debugger_hang_up(tl_debugger *monitor);
 
 #endif

@@ -22,17 +22,27 @@ typedef enum tl_flow_result {
     TL_FLOW_EXECUTED, // *ret_insn is complete
     // Nothing happened. The instruction, or its fetch, must be the oldest: call `alone`.
     TL_FLOW_ALONE,
+    // Nothing happened. Of a traced fetch: the line must be looked up, so call `fetch` untraced.
+    TL_FLOW_UNTRACED,
 } tl_flow_result;
+
+typedef struct tl_flow_pipe { // of tl_pipe_insn, in few bytes
+    uint8_t cls, size_bytes, src[3], dest;
+} tl_flow_pipe;
+
+// How an instruction is timed. TL_FLOW_SHIFT is an ALU instruction that the simple ALUs do not
+// have. All others have their class. Operands of eight bytes add TL_FLOW_DOUBLE.
+enum { TL_FLOW_SHIFT = TL_N_CLASSES, TL_FLOW_DOUBLE, TL_N_FLOW_TIMINGS = 2 * TL_FLOW_DOUBLE };
 
 typedef struct tl_flow_insn {
     uint64_t pc, next_pc;    // next_pc: as executed
     uint64_t target;         // of a direct control transfer
     uint64_t vaddr, paddr;   // of an access; paddr: valid unless is_redone
-    tl_pipe_insn pipe;       // class, size, registers
+    tl_flow_pipe pipe;       // class, size, registers
     uint8_t len;             // bytes
     bool is_taken;           // a conditional branch
     bool is_call, is_return; // pushes onto, pops from the return-address stack
-    bool is_shift;           // an ALU instruction that the simple ALUs do not have
+    uint8_t timing;          // below TL_N_FLOW_TIMINGS
     // The effect is not known before it is the oldest: call `alone` instead of `retire`.
     bool is_redone;
 } tl_flow_insn;
@@ -41,7 +51,7 @@ typedef struct tl_flow tl_flow;
 struct tl_flow {
     tl_hart *h;
     // The core sets it before `fetch`. The instruction comes from a trace cache, so its line is not
-    // looked up.
+    // looked up, and the fetch takes no time.
     bool is_traced;
     // Looks the line up, which may advance h->now; then executes the instruction at pc as `entry`.
     tl_flow_result (*fetch)(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn);

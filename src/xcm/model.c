@@ -350,7 +350,7 @@ static tl_status make_monitor(tl_xcm_model *model, const tl_xcm_options *options
                                .programs = model->programs,
                                .program_words = PROGRAM_WORDS,
                                .images = model->images,
-                               .n_images = model->n_images};
+                               .n_images = options->has_no_images ? 0 : model->n_images};
     if (!xcm_init(model->monitor, &config))
         return tl_fail(err, TL_EINVAL, "the ring has %llu bytes; choose a power of two", (unsigned long long)options->ring_bytes);
     return TL_OK;
@@ -407,8 +407,10 @@ static tl_status make_board(tl_xcm_model *model, const tl_xcm_options *options, 
         return status;
     if (config.isa != TL_ISA_AARCH64)
         return tl_fail(err, TL_EINVAL, "machine %s is not AArch64; the monitor needs external debug, as of a53x4", name);
-    if (options->target >= config.n_harts)
-        return tl_fail(err, TL_EINVAL, "machine %s has %u harts; the target must be below that", name, config.n_harts);
+    const uint32_t on_board = options->software.n_harts, n_harts = on_board > 0 && on_board < config.n_harts ? on_board : config.n_harts;
+    if (options->target >= n_harts)
+        return tl_fail(err, TL_EINVAL, "target %u: the board of machine %s has %u harts; name one of 0 to %u", options->target, name,
+                       n_harts, n_harts - 1);
     const tl_engine engine = options->has_snapshots ? TL_ENGINE_STEP : TL_ENGINE_FASTEST;
     status = tl_machine_new(&config, tl_session_engine(engine, config.isa), &model->machine, err);
     if (status != TL_OK)
@@ -509,6 +511,7 @@ xcm *tl_xcm_monitor(tl_xcm_model *model) { return model->monitor; }
 tl_machine *tl_xcm_machine(const tl_xcm_model *model) { return model->machine; }
 tl_system *tl_xcm_system(const tl_xcm_model *model) { return model->system; }
 uint8_t *tl_xcm_ring(const tl_xcm_model *model) { return model->ring; }
+uint64_t tl_xcm_ring_bytes(const tl_xcm_model *model) { return model->options.ring_bytes; }
 int tl_xcm_ring_fd(const tl_xcm_model *model) { return model->ring_fd; }
 bool tl_xcm_word(const tl_xcm_model *model, uint64_t address, uint32_t *ret_word) {
     for (uint32_t i = 0; i < model->n_images; i++) {

@@ -44,6 +44,7 @@ typedef struct tl_xcm_options {
     bool has_shared_ring;         // other processes may map it: tl_xcm_ring_fd
     uint32_t list_capacity;       // 0: 4096
     bool may_halt_kernel;
+    bool has_no_images; // the monitor reads code from the target, as in a kernel
     // PROBE saves the board, and ROLLBACK puts it back. The harts step one instruction at a time.
     bool has_snapshots;
     // Behind a misprediction INST_SPEC reads up to so many more, as of a wrong path. 0: none.
@@ -86,8 +87,9 @@ bool tl_xcm_has_ended(const tl_xcm_model *model); // the software has
 xcm *tl_xcm_monitor(tl_xcm_model *model);
 tl_machine *tl_xcm_machine(const tl_xcm_model *model);
 tl_system *tl_xcm_system(const tl_xcm_model *model);
-uint8_t *tl_xcm_ring(const tl_xcm_model *model); // NULL: none
-int tl_xcm_ring_fd(const tl_xcm_model *model);   // of a shared ring; -1: none
+uint8_t *tl_xcm_ring(const tl_xcm_model *model);       // NULL: none
+uint64_t tl_xcm_ring_bytes(const tl_xcm_model *model); // of its data
+int tl_xcm_ring_fd(const tl_xcm_model *model);         // of a shared ring; -1: none
 // A word of the program's code, from its file. false: the address is not in it.
 bool tl_xcm_word(const tl_xcm_model *model, uint64_t address, uint32_t *ret_word);
 uint64_t tl_xcm_now_ns(const tl_xcm_model *model);

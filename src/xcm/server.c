@@ -99,15 +99,6 @@ void tl_xcm_server_packet(void *ctx, const uint8_t *packet, uint32_t n_bytes) {
             give(&server->clients[i], packet, n_bytes);
 }
 
-static uint64_t ring_bytes(const tl_xcm_model *model) {
-    enum { AT_BYTES = 8 };
-    const uint8_t *ring = tl_xcm_ring(model);
-    uint64_t bytes = 0;
-    if (ring)
-        memcpy(&bytes, ring + AT_BYTES, sizeof bytes);
-    return bytes;
-}
-
 // The ring travels with the first packet.
 static void greet(const tl_xcm_server *server, const client *to) {
     uint8_t packet[XCM_HEADER_BYTES + 8 * HELLO_ELEMENTS];
@@ -117,9 +108,9 @@ static void greet(const tl_xcm_server *server, const client *to) {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof ring)];
     } control = {0};
-    xcm_put_element(packet, 0, TL_XCM_HELLO);
+    xcm_put_element(packet, 0, XCM_EVENT_HELLO);
     xcm_put_element(packet, 1, state);
-    xcm_put_element(packet, 2, ring_bytes(server->model));
+    xcm_put_element(packet, 2, tl_xcm_ring_bytes(server->model));
     struct iovec part = {packet, xcm_seal(packet, XCM_REPLY, XCM_EVENT_OP, XCM_DONE, (uint8_t)state, HELLO_ELEMENTS)};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     if (ring >= 0) {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The model host behind a Unix socket of type SOCK_SEQPACKET. A message is a packet of
-// monitor/xcm.h, byte for byte. A new client first gets an event of kind TL_XCM_HELLO with the ring
-// as a descriptor (SCM_RIGHTS), then each event, and replies to its own packets. The client that
-// sends the first packet that is accepted owns the target until it goes.
+// monitor/xcm.h, byte for byte. A new client first gets an event of kind XCM_EVENT_HELLO with the
+// ring as a descriptor (SCM_RIGHTS), then each event, and replies to its own packets. The client
+// whose packet is accepted first owns the target until it goes.
 #ifndef TL_XCM_SERVER_H
 #define TL_XCM_SERVER_H
 
 #include "xcm/model.h"
-
-enum { TL_XCM_HELLO = 0 }; // kind of event: the state, and the bytes of the ring's data
 
 typedef struct tl_xcm_server tl_xcm_server;
 // Listens at `path`, with mode 0600. TL_EINVAL: the path is too long, or something is there.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs tally monitor on guest/bare/a64/monitored.c: every command in JSON, refusals with their statuses, and the program's verdict.
 
-  monitor.py TALLY PROGRAM.elf
+  monitor.py TALLY PROGRAM.elf XCMCTL
 """
 import json
 import os
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-TALLY, PROGRAM = sys.argv[1:]
+TALLY, PROGRAM, XCMCTL = sys.argv[1:]
 
 
 def run(*words):
@@ -240,10 +240,82 @@ def clients_of_a_socket(path):
     other.close()
 
 
+def with_rounds(path, n):
+    """A copy of the program with so many rounds, so that it outlasts clients on a slow host."""
+    with open(PROGRAM, "rb") as file:
+        image = bytearray(file.read())
+    start, = struct.unpack_from("<Q", image, 32)
+    size, count = struct.unpack_from("<HH", image, 54)
+    at = symbol("n_rounds")
+    for i in range(count):
+        kind, _, offset, vaddr, _, n_bytes = struct.unpack_from("<IIQQQQ", image, start + i * size)
+        if kind == 1 and vaddr <= at < vaddr + n_bytes:
+            struct.pack_into("<Q", image, offset + at - vaddr, n)
+    with open(path, "wb") as file:
+        file.write(image)
+    return path
+
+
+def xcmctl_over(path):
+    """The client library on this host: every command of xcmctl that needs no kernel, and what it says when one is refused."""
+    def ctl(status, *words):
+        done = subprocess.run([XCMCTL, "--socket", path, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        assert done.returncode == status, (words, done)
+        return done.stdout, done.stderr
+
+    at = symbol("probe_point")
+    out, _ = ctl(0, "--symbols", PROGRAM, "break probe_point", "attach", "wait", "regs", "mem pc 16", "step 2", "dump tlb tags", "calibrate load_site 0x82000000",
+                 "status", "clear 0", "resume", "detach", "reset")
+    assert f"wait: hit at 0x{at:x} (1)\n" in out and f"  pc  {at:016x}  " in out, out
+    assert f"step: stepped at 0x{at + 4:x} (" in out and re.search(f"^{at:012x}  e1 03 00 aa c0 03 5f d6 ", out, re.MULTILINE), out
+    assert re.search(r"^dump: 0 lines of L1D, 0 of L1I, [1-9][0-9]* entries of the TLB are valid$", out, re.MULTILINE), out
+    assert re.search(r"^calibrate: residue \d+ cycles, hits at most", out, re.MULTILINE) and "reset: idle" in out, out
+    out, _ = ctl(0, "--json", f"break {at}", "attach", "wait", "reg x0", f"probe rsb {symbol('probe_return')} {symbol('work')}", "detach", "reset")
+    found = [json.loads(line) for line in out.splitlines()]
+    assert found[2] == {"command": "wait", "event": "hit", "pc": at, "detail": 1}, found
+    assert [row["verdict"] for row in found if row["command"] == "probe"] == ["NO"], found
+    _, err = ctl(3, "regs")
+    assert err == "xcmctl: regs: The function is not allowed in this state of the monitor. (0x22, state idle)\n", err
+    _, err = ctl(1, "transcript /dev/null")
+    assert "Function not implemented" in err, err
+    _, err = ctl(2, "status", "--", "/bin/true")
+    assert "with --socket the server runs the program" in err, err
+    for where, sentence in (("/nonexistent/s", "No such file"), ("x" * 200, "a socket's path has 1 to 107 bytes"), ("", "a socket's path has 1 to 107 bytes")):
+        done = subprocess.run([XCMCTL, "--socket", where, "status"], capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and sentence in done.stderr, done
+    done = subprocess.run([XCMCTL, "--symbols", "/nonexistent", "status"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "/nonexistent: No such file" in done.stderr, done
+
+
+def servers_that_are_none():
+    """A server that says nothing right, and one that names a ring longer than its file."""
+    with tempfile.TemporaryDirectory() as folder:
+        for ring, elements in ((None, (0, 2, 1 << 20)), (b"", (0, 2, 1 << 20)), (b"", (1, 2, 0))):
+            path = os.path.join(folder, "none.sock")
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            listener.bind(path)
+            listener.listen(1)
+            client = subprocess.Popen([XCMCTL, "--socket", path, "status"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            peer, _ = listener.accept()
+            packet = get(0x1EF0, *elements, direction=2)
+            with tempfile.TemporaryFile() as file:
+                if ring is None:
+                    peer.send(packet)
+                else:
+                    socket.send_fds(peer, [packet], [file.fileno()])
+            _, err = client.communicate(timeout=60)
+            assert client.returncode == 1 and "the server is no monitor" in err, (client.returncode, err)
+            for end in (peer, listener):
+                end.close()
+            os.unlink(path)
+
+
 def serve():
+    servers_that_are_none()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "xcm.sock")
-        server = subprocess.Popen([TALLY, "monitor", "--set", "ram=128MiB", "--serve", path, PROGRAM], stdin=subprocess.DEVNULL,
+        program = with_rounds(os.path.join(folder, "rounds.elf"), 1 << 40)
+        server = subprocess.Popen([TALLY, "monitor", "--set", "ram=128MiB", "--serve", path, program], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             clients_of_a_socket(path)
@@ -254,12 +326,13 @@ def serve():
             server.kill()
             server.wait()
         # The command line is a client, too.
-        server = subprocess.Popen([TALLY, "monitor", "--serve", path, PROGRAM], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        server = subprocess.Popen([TALLY, "monitor", "--serve", path, program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True)
         try:
             Client(path).close()
             fails(2, "not an address", path, "hit=work")
             fails(2, "something is there already", "--serve", path, PROGRAM)
+            xcmctl_over(path)
             status, out, err = run("-j", path, f"hit={symbol('work')}", "regs", "stop")
             assert status == 0 and json.loads(out.splitlines()[0])["pc"] == symbol("work"), (status, out, err)
             server.send_signal(signal.SIGTERM)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The cross-core monitor on hart 1 of a simulated Cortex-A53, which runs a program at EL0:
-// guest/bare/a64/monitored.c. Its findings stand beside the oracle, and the program ends with the
-// right result whatever was done to it.
+// guest/bare/a64/monitored.c, or stepped.c beside it. Its findings stand beside the oracle, and the
+// program ends with the right result whatever was done to it.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "xcm/suite.h"
 
 enum { TARGET = 1, HIT_NS = 200000000 };
-static const char *program;
+static const char *program, *awkward; // monitored.elf; stepped.elf
 static const uint64_t RUN_NS = UINT64_C(20000000000);
 
 typedef struct lab {
@@ -31,23 +31,21 @@ static uint64_t symbol(const lab *l, const char *name) {
     return address;
 }
 
-static void set_up_calling(lab *l, const char *const *overrides, uint64_t ring_bytes, void (*on_hit)(void *ctx, uint64_t address),
-                           void *ctx) {
-    const tl_xcm_options options = {
-        .on_hit = on_hit,
-        .ctx = ctx,
-        .overrides = overrides,
-        .software = {.program = program, .console_in = -1, .console_out = -1, .n_harts = 2},
-        .target = TARGET,
-        .ring_bytes = ring_bytes,
-    };
+static void set_up_by(lab *l, const tl_xcm_options *given) {
+    tl_xcm_options options = *given;
     tl_error err = {0};
     memset(l, 0, sizeof *l);
+    options.software.console_in = options.software.console_out = -1;
+    options.software.n_harts = 2;
+    options.software.program = options.software.program ? options.software.program : program;
+    options.target = TARGET;
     if (tl_xcm_model_new(&options, &l->model, &err) != TL_OK)
         fail_msg("%s", err.text);
     l->machine = tl_xcm_machine(l->model);
 }
-static void set_up_with(lab *l, const char *const *overrides, uint64_t ring_bytes) { set_up_calling(l, overrides, ring_bytes, NULL, NULL); }
+static void set_up_with(lab *l, const char *const *overrides, uint64_t ring_bytes) {
+    set_up_by(l, &(tl_xcm_options){.overrides = overrides, .ring_bytes = ring_bytes});
+}
 static void set_up(lab *l) { set_up_with(l, NULL, 0); }
 
 static void set_rounds(const lab *l, uint64_t n) { memcpy(tl_machine_ram(l->machine, symbol(l, "n_rounds")), &n, sizeof n); }
@@ -250,7 +248,7 @@ static void test_dump_equals_the_oracle(void **state) {
         DO(&l, XCM_UARCH_DUMP, 7, 0, 200);
         // 18, 13, 18, 28 accesses for each, and what the command takes around them.
         assert_true(tl_xcm_n_accesses(l.model) - accesses <= 254976 + 100);
-        while (xcm_ring_take(tl_xcm_ring(l.model), &r, (uint8_t *)words, sizeof words))
+        while (xcm_ring_take(tl_xcm_ring(l.model), tl_xcm_ring_bytes(l.model), &r, (uint8_t *)words, sizeof words))
             check_record(&l, &r, words, n_seen);
         assert_int_equal(n_seen[XCM_RECORD_L1D_TAG], 512);
         assert_int_equal(n_seen[XCM_RECORD_L1I_TAG], 512);
@@ -490,17 +488,10 @@ static void test_a_direct_read_leaves_no_trace(void **state) {
 
 static void test_rollback_repeats_a_probe(void **state) {
     static const char *const little[] = {"ram=80MiB", NULL};
-    const tl_xcm_options options = {.overrides = little,
-                                    .software = {.program = program, .console_in = -1, .console_out = -1, .n_harts = 2},
-                                    .target = TARGET,
-                                    .has_snapshots = true,
-                                    .budget_ns = 1000000000};
-    lab l = {.seed = 5};
-    tl_error err = {0};
+    lab l;
     (void)state;
-    if (tl_xcm_model_new(&options, &l.model, &err) != TL_OK)
-        fail_msg("%s", err.text);
-    l.machine = tl_xcm_machine(l.model);
+    set_up_by(&l, &(tl_xcm_options){.overrides = little, .has_snapshots = true, .budget_ns = 1000000000});
+    l.seed = 5;
     start_at(&l, symbol(&l, "probe_point"));
     DO(&l, XCM_CALIBRATE, symbol(&l, "load_site"), LDR_X1_X0, HEAP);
     for (uint32_t trial = 0; trial < n_trials() / 10; trial++) {
@@ -563,10 +554,31 @@ static bool is_one_of(xcm_code code, const xcm_code *codes, uint32_t n) {
     return false;
 }
 
-static void suffer(tl_xcm_fault fault, uint64_t n_accesses) {
+// The access of an attach that finds out whether the target is there. What happened before it is
+// history: a reset, and a loss of power, which the attach brings back.
+static uint64_t first_look(void) {
+    enum { EDPRCR = 0x310, EDPRSR = 0x314, FEW = 128 };
+    tl_xcm_access accesses[FEW];
+    uint64_t at = 0;
+    lab l;
+    set_up(&l);
+    tl_xcm_record(l.model, accesses, FEW);
+    DO(&l, XCM_LISTEN_START);
+    while (at < FEW && (accesses[at].block != XCM_DBG || accesses[at].offset != EDPRCR))
+        at++;
+    while (at < FEW && (accesses[at].block != XCM_DBG || accesses[at].offset != EDPRSR))
+        at++;
+    assert_in_range(at, 20, FEW - 1);
+    tl_xcm_record(l.model, NULL, 0);
+    stop(&l);
+    finish(&l);
+    return at;
+}
+
+static void suffer(tl_xcm_fault fault, uint64_t n_accesses, uint64_t look) {
     static const xcm_code fair[] = {XCM_DONE,      XCM_LOST,        XCM_TIMEOUT,         XCM_WRONG_STATE, XCM_OVER_BUDGET,
                                     XCM_EXCEPTION, XCM_DCC_OVERRUN, XCM_UNKNOWN_VERDICT, XCM_WRONG_LEVEL};
-    const bool is_deadly = fault == TL_XCM_POWER_LOSS || fault == TL_XCM_RESET;
+    const bool is_deadly = (fault == TL_XCM_POWER_LOSS || fault == TL_XCM_RESET) && n_accesses > look;
     bool was_lost = false;
     lab l;
     set_up_with(&l, NULL, 1 << 16);
@@ -610,12 +622,13 @@ static void suffer(tl_xcm_fault fault, uint64_t n_accesses) {
 }
 
 static void test_misfortunes_leave_the_target_running(void **state) {
+    const uint64_t look = first_look();
     uint64_t seed = 31;
     (void)state;
     for (uint32_t fault = TL_XCM_POWER_LOSS; fault < TL_XCM_N_FAULTS; fault++)
         for (uint32_t i = 0; i < n_trials() / 20; i++) {
             seed = seed * UINT64_C(6364136223846793005) + 1;
-            suffer((tl_xcm_fault)fault, (seed >> 33) % 1500);
+            suffer((tl_xcm_fault)fault, (seed >> 33) % 1500, look);
         }
 }
 
@@ -632,7 +645,16 @@ static void poke(lab *l, uint32_t offset, uint32_t value) {
 }
 
 static void test_refused_targets(void **state) {
-    enum { LAR = 0xfb0, CLAIMSET = 0xfa0, CLAIMCLR = 0xfa4, DBGBCR0 = 0x408, EDSCR = 0x88, OSLAR = 0x300, KEY = 0xc5acce55 };
+    enum {
+        LAR = 0xfb0,
+        CLAIMSET = 0xfa0,
+        CLAIMCLR = 0xfa4,
+        DBGBCR0 = 0x408,
+        EDSCR = 0x88,
+        OSLAR = 0x300,
+        KEY = 0xc5acce55,
+        EDPRSR = 0x314
+    };
     static const char *const closed[] = {"debug.dbgen=0", "debug.niden=0", NULL}, *const no_secure[] = {"debug.spiden=0", NULL};
     lab l;
     (void)state;
@@ -661,9 +683,12 @@ static void test_refused_targets(void **state) {
     poke(&l, LAR, KEY);
     poke(&l, DBGBCR0, 0);
     finish(&l);
-    set_up(&l); // a core without power
+    set_up(&l); // a core without power gets it
     tl_xcm_break(l.model, TL_XCM_POWER_LOSS, 0);
-    EXPECT(&l, XCM_LOST, XCM_LISTEN_START);
+    DO(&l, XCM_LISTEN_START);
+    assert_true(look(&l, EDPRSR) & 1);
+    tl_xcm_break(l.model, TL_XCM_POWER_LOSS, 0); // and does not lose it again unnoticed
+    expect_event(&l, XCM_EVENT_LOST);
     assert_int_equal(tl_xcm_n_errors(l.model), 0);
     tl_xcm_model_free(l.model);
     set_up_with(&l, no_secure, 0); // EL3 is closed: direct reads are refused, all else works (H-14)
@@ -834,11 +859,12 @@ static void note_step(void *ctx, uint64_t address) {
     p->pcs[p->n++] = address;
 }
 
-// Instruction by instruction of all harts.
-static void run_alone(path *p, uint64_t n_rounds) {
+// Instruction by instruction of all harts. n_rounds: 0 for a program without rounds.
+static void run_alone(path *p, const char *file, uint64_t n_rounds) {
     lab l;
-    set_up(&l);
-    set_rounds(&l, n_rounds);
+    set_up_by(&l, &(tl_xcm_options){.software = {.program = file}});
+    if (n_rounds > 0)
+        set_rounds(&l, n_rounds);
     tl_system_report report = {.stop = TL_SYSTEM_LIMIT};
     const tl_hart *h = target_of(&l);
     for (uint64_t n = 1; report.stop == TL_SYSTEM_LIMIT; n++) {
@@ -859,8 +885,8 @@ static void test_steps_follow_the_program(void **state) {
     lab l;
     (void)state;
     const uint64_t n_rounds = n_trials() / 100;
-    run_alone(&alone, n_rounds);
-    set_up_calling(&l, NULL, 0, note_step, &stepped);
+    run_alone(&alone, program, n_rounds);
+    set_up_by(&l, &(tl_xcm_options){.on_hit = note_step, .ctx = &stepped});
     set_rounds(&l, n_rounds);
     args[0] = 1; // step mode
     args[1] = alone.pcs[0];
@@ -903,9 +929,273 @@ static void test_steps_follow_the_program(void **state) {
     free(stepped.pcs);
 }
 
-// -- A transcript replays with the decisions that it was made with.
+// -- Awkward code (X-10, H-8): exclusives, a branch to itself, system calls, a branch that never
+// arrives.
+
+enum { SPINS = 5 };
+typedef struct walk {
+    path path;
+    lab *l;
+    uint64_t spin, n_spins;
+} walk;
+
+// The fifth time at the branch to itself its register becomes 0.
+static void note_awkward(void *ctx, uint64_t address) {
+    walk *w = ctx;
+    note_step(&w->path, address);
+    if (address == w->spin && ++w->n_spins == SPINS)
+        tl_a64(target_of(w->l))->x[4] = 0;
+}
+
+static bool is_in(uint64_t address, uint64_t from, uint64_t to) { return address > from && address <= to; }
+
+// The program goes on for some time, so that the monitor sees nothing happen in it.
+static void set_up_awkward(lab *l, const tl_xcm_options *options) {
+    const uint64_t lingers = 20000000;
+    tl_xcm_options given = *options;
+    given.software.program = awkward;
+    set_up_by(l, &given);
+    memcpy(tl_machine_ram(l->machine, symbol(l, "lingers")), &lingers, sizeof lingers);
+}
+
+static void test_awkward_code_is_stepped(void **state) {
+    // TAKE, PUT_BACK: from the load-exclusive to its store.
+    enum { MOST_WORDS = 64, TAKE_WORDS = 2, PUT_BACK_WORDS = 3 };
+    path alone = {.pcs = malloc(MOST_STEPS * sizeof(uint64_t))};
+    walk w = {.path = {.pcs = malloc(MOST_STEPS * sizeof(uint64_t))}};
+    uint64_t args[2 + MOST_WORDS] = {1};
+    uint32_t n = 2;
+    lab l;
+    (void)state;
+    run_alone(&alone, awkward, 0);
+    set_up_awkward(&l, &(tl_xcm_options){.on_hit = note_awkward, .ctx = &w});
+    const uint64_t start = symbol(&l, "stepped"), take = symbol(&l, "take"), put_back = symbol(&l, "put_back"), odd = symbol(&l, "odd");
+    const uint64_t one = 1;
+    memcpy(tl_machine_ram(l.machine, symbol(&l, "spins")), &one, sizeof one);
+    w.l = &l;
+    w.spin = symbol(&l, "spin");
+    // An address inside a sequence is refused, and one before or behind it is not.
+    for (uint64_t at = take; at < symbol(&l, "leave"); at += 4) {
+        const bool is_inside = is_in(at, take, take + 4 * TAKE_WORDS) || is_in(at, put_back, put_back + 4 * PUT_BACK_WORDS);
+        EXPECT(&l, is_inside ? XCM_BAD_ARGUMENT : XCM_DONE, XCM_LIST_LOAD, 1, start, at);
+        if (!is_inside)
+            args[n++] = at;
+    }
+    args[1] = start;
+    args[n++] = start;
+    for (uint64_t at = symbol(&l, "leave"); at < symbol(&l, "call") + 20; at += 4)
+        args[n++] = at;
+    args[n++] = odd;
+    args[n++] = odd + 4; // the tail
+    assert_int_equal(tl_xcm_call(l.model, XCM_LIST_LOAD, args, n, &l.reply), XCM_DONE);
+    DO(&l, XCM_LISTEN_START);
+    // The branch to an odd address goes to EL1 and does not come back. The lost step is told.
+    expect_event(&l, XCM_EVENT_NO_HALT);
+    assert_int_equal(w.n_spins, SPINS);
+    uint64_t n_seen = 0, spins = 0;
+    for (uint64_t i = 0; i < alone.n; i++) {
+        const uint64_t at = alone.pcs[i];
+        if (at % 4 != 0 || is_in(at, take, take + 4 * TAKE_WORDS) || is_in(at, put_back, put_back + 4 * PUT_BACK_WORDS))
+            continue; // the fetch that fails, and sequences
+        for (; w.path.pcs[n_seen] == w.spin && spins < SPINS - 1; spins++)
+            n_seen += 1;
+        if (n_seen >= w.path.n || w.path.pcs[n_seen] != at)
+            fail_msg("hit %" PRIu64 " is %" PRIx64 ", the program is at %" PRIx64, n_seen, w.path.pcs[n_seen], at);
+        n_seen += 1;
+    }
+    assert_int_equal(n_seen, w.path.n);
+    stop(&l);
+    finish(&l); // with the right counts
+    free(alone.pcs);
+    free(w.path.pcs);
+}
+
+// Without an image the monitor finds out at the first hit, and tells it once.
+static void test_addresses_inside_exclusives_are_told(void **state) {
+    lab l;
+    (void)state;
+    set_up_awkward(&l, &(tl_xcm_options){.has_no_images = true});
+    const uint64_t start = symbol(&l, "stepped"), take = symbol(&l, "take");
+    DO(&l, XCM_LIST_LOAD, 1, start, take + 8, take + 16, symbol(&l, "odd"));
+    DO(&l, XCM_LISTEN_START);
+    for (uint32_t i = 0; i < 5; i++) {
+        if (i == 0) {
+            expect_event(&l, XCM_EVENT_SKIPPED);
+            assert_int_equal(l.event[1], take + 8);
+            assert_int_equal(l.event[2], XCM_BAD_ARGUMENT);
+        }
+        expect_event(&l, XCM_EVENT_HIT);
+        assert_int_equal(l.event[1], take + 16);
+        DO(&l, XCM_RESUME);
+    }
+    expect_event(&l, XCM_EVENT_NO_HALT);
+    stop(&l);
+    finish(&l);
+}
+
+// -- Hazards.
+
+// H-5: the target has not come to EL0 yet. It may hold a lock that the debugger core needs.
+static void test_halts_in_the_kernel_are_given_up(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    set_rounds(&l, 100);
+    DO(&l, XCM_LISTEN_START);
+    assert_true(target_of(&l)->priv > 0);
+    EXPECT(&l, XCM_WRONG_LEVEL, XCM_HALT_REQ);
+    assert_int_equal(l.reply.state, XCM_LISTENING);
+    assert_false(target_of(&l)->is_halted);
+    while (target_of(&l)->priv > 0)
+        tl_xcm_tick(l.model);
+    DO(&l, XCM_HALT_REQ);
+    assert_true(target_of(&l)->is_halted);
+    stop(&l);
+    finish(&l);
+}
+
+// H-7: no DC instruction is put into the target, whatever is asked. Dirty lines of the probed set
+// keep their data.
+static bool is_cache_instruction(const tl_xcm_access *a) {
+    enum { AT = 8 }; // CRm of address translations
+    return a->is_write && a->block == XCM_DBG && a->offset == 0x84 && (a->value & 0xfff80000) == 0xd5080000 && (a->value >> 12 & 15) == 7 &&
+           (a->value >> 8 & 15) != AT;
+}
 
 enum { MOST_ACCESSES = 1 << 20 };
+static void test_dirty_lines_survive(void **state) {
+    enum { WAYS = 4, WAY_BYTES = 0x2000 };
+    tl_xcm_access *transcript = calloc(MOST_ACCESSES, sizeof *transcript);
+    lab l;
+    (void)state;
+    set_up(&l);
+    set_rounds(&l, 40);
+    start_at(&l, symbol(&l, "probe_point"));
+    tl_xcm_record(l.model, transcript, MOST_ACCESSES);
+    DO(&l, XCM_CALIBRATE, symbol(&l, "load_site"), LDR_X1_X0, HEAP);
+    for (uint64_t way = 0; way < WAYS; way++)
+        DO(&l, XCM_MEM_XFER, 1, HEAP + way * WAY_BYTES, 8, 0, UINT64_C(0x1122334455667700) + way);
+    // The last one cannot have been displaced.
+    assert_int_equal(tl_oracle_state_of(l.machine, TARGET, false, HEAP + (WAYS - 1) * WAY_BYTES), 'M');
+    EXPECT(&l, XCM_UNKNOWN_VERDICT, XCM_PROBE, XCM_L2, HEAP + (WAYS - 1) * WAY_BYTES, symbol(&l, "load_site"), LDR_X1_X0);
+    DO(&l, XCM_UARCH_DUMP, 7, 1, 200);
+    for (uint64_t way = 0; way < WAYS; way++) {
+        DO(&l, XCM_MEM_XFER, 0, HEAP + way * WAY_BYTES, 8, 0);
+        assert_int_equal(l.reply.values[0], UINT64_C(0x1122334455667700) + way);
+    }
+    stop(&l);
+    const uint64_t n = tl_xcm_n_recorded(l.model);
+    assert_in_range(n, 10000, MOST_ACCESSES);
+    for (uint64_t i = 0; i < n; i++)
+        assert_false(is_cache_instruction(&transcript[i]));
+    tl_xcm_record(l.model, NULL, 0);
+    free(transcript);
+    finish(&l);
+}
+
+// H-11: events of another tool are given back at the end, also those that it sets in the meantime.
+// A probe then has no verdict.
+static void test_another_user_of_the_counters(void **state) {
+    enum { LAR = 0xfb0, OSLAR = 0x300, KEY = 0xc5acce55, PMU = 0x20000, VALUE = 1234, CYCLES = 0x11, STORES = 0x7 };
+    enum { PMEVCNTR = 0, PMEVTYPER = 0x400, PMCNTENSET = 0xc00, PMCR = 0xe04 };
+    lab l;
+    (void)state;
+    set_up(&l);
+    set_rounds(&l, 100);
+    const uint64_t at = symbol(&l, "probe_point"), load = symbol(&l, "load_site");
+    poke(&l, LAR, KEY);
+    poke(&l, OSLAR, 0);
+    poke(&l, PMU + LAR, KEY);
+    poke(&l, PMU + PMEVTYPER, CYCLES);
+    poke(&l, PMU + PMEVCNTR, VALUE);
+    poke(&l, PMU + PMCNTENSET, 1);
+    start_at(&l, at);
+    DO(&l, XCM_CALIBRATE, load, LDR_X1_X0, HEAP);
+    assert_int_not_equal(look(&l, PMU + PMEVTYPER), CYCLES);
+    poke(&l, PMU + PMEVTYPER + 8, STORES);
+    EXPECT(&l, XCM_UNKNOWN_VERDICT, XCM_PROBE, XCM_DTLB, HEAP, load, LDR_X1_X0);
+    assert_int_equal(l.reply.values[1], XCM_WHY_CONFLICT);
+    stop(&l);
+    assert_int_equal(look(&l, PMU + PMEVTYPER), CYCLES);
+    assert_int_equal(look(&l, PMU + PMEVTYPER + 8), STORES);
+    assert_int_equal(look(&l, PMU + PMEVCNTR), VALUE);
+    assert_int_equal(look(&l, PMU + PMCNTENSET), 1);
+    DO(&l, XCM_ROUND_RESET);
+    start_at(&l, at);
+    DO(&l, XCM_PROBE, XCM_DTLB, HEAP, load, LDR_X1_X0);
+    stop(&l);
+    finish(&l);
+}
+
+// H-15: other harts run during a stop. Their interrupts for the target wait for its end.
+static void test_interrupts_wait_for_the_end_of_a_stop(void **state) {
+    const uint64_t noise = 400;
+    uint64_t before = 0, after = 0;
+    lab l;
+    (void)state;
+    set_up(&l);
+    set_rounds(&l, 300);
+    memcpy(tl_machine_ram(l.machine, symbol(&l, "noise")), &noise, sizeof noise);
+    const uint8_t *n_interrupts = tl_machine_ram(l.machine, symbol(&l, "n_interrupts"));
+    start_at(&l, symbol(&l, "probe_point"));
+    memcpy(&before, n_interrupts, sizeof before);
+    tl_machine_sync(l.machine);
+    const uint64_t other = l.machine->harts[0]->instret;
+    tl_xcm_sleep(l.model, 2000000);
+    tl_machine_sync(l.machine);
+    assert_true(l.machine->harts[0]->instret > other + 1000000);
+    memcpy(&after, n_interrupts, sizeof after);
+    assert_int_equal(after, before);
+    assert_true(target_of(&l)->is_halted);
+    stop(&l);
+    tl_xcm_sleep(l.model, 100000);
+    memcpy(&after, n_interrupts, sizeof after);
+    assert_true(after > before);
+    finish(&l);
+}
+
+// H-18: a sender that may not debug is refused in each state, before a register is reached. A
+// target beyond the board is refused.
+static xcm_code last_code;
+static void note_code(void *ctx, const uint8_t *packet, uint32_t n_bytes) {
+    xcm_packet header;
+    (void)ctx;
+    assert_int_equal(xcm_check_packet(packet, n_bytes, XCM_REPLY, &header), XCM_DONE);
+    last_code = header.op == XCM_EVENT_OP ? last_code : (xcm_code)header.code;
+}
+static void expect_no_privilege(lab *l, xcm_state state) {
+    uint8_t packet[XCM_HEADER_BYTES];
+    assert_int_equal(xcm_state_of(tl_xcm_monitor(l->model)), state);
+    for (uint8_t function = 0; function < XCM_N_FUNCTIONS; function++) {
+        const uint64_t before = tl_xcm_n_accesses(l->model);
+        xcm_submit(tl_xcm_monitor(l->model), packet, xcm_seal(packet, XCM_GET, xcm_op_code(function), 0, 0, 0), 1, false);
+        assert_int_equal(last_code, xcm_op_of(function)->states & state ? XCM_NO_PRIVILEGE : XCM_WRONG_STATE);
+        assert_false(xcm_is_busy(tl_xcm_monitor(l->model)));
+        assert_int_equal(tl_xcm_n_accesses(l->model), before);
+    }
+}
+
+static void test_senders_without_privilege_reach_nothing(void **state) {
+    lab l;
+    (void)state;
+    set_up_by(&l, &(tl_xcm_options){.on_packet = note_code});
+    expect_no_privilege(&l, XCM_IDLE);
+    DO(&l, XCM_LISTEN_START);
+    expect_no_privilege(&l, XCM_LISTENING);
+    stop(&l);
+    expect_no_privilege(&l, XCM_ENDED);
+    DO(&l, XCM_ROUND_RESET);
+    start_at(&l, symbol(&l, "probe_point"));
+    expect_no_privilege(&l, XCM_HALTED);
+    stop(&l);
+    finish(&l);
+    tl_xcm_options options = {.software = {.program = program, .console_in = -1, .console_out = -1, .n_harts = 2}, .target = 2};
+    tl_error err = {0};
+    assert_int_equal(tl_xcm_model_new(&options, &l.model, &err), TL_EINVAL);
+}
+
+// -- A transcript replays with the decisions that it was made with.
+
 typedef struct replay {
     const tl_xcm_access *from;
     uint64_t n, at, n_different;
@@ -1028,10 +1318,23 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_dead_owner_leaves_a_running_target),
         cmocka_unit_test(test_random_packets),
         cmocka_unit_test(test_steps_follow_the_program),
+        cmocka_unit_test(test_awkward_code_is_stepped),
+        cmocka_unit_test(test_addresses_inside_exclusives_are_told),
+        cmocka_unit_test(test_halts_in_the_kernel_are_given_up),
+        cmocka_unit_test(test_dirty_lines_survive),
+        cmocka_unit_test(test_another_user_of_the_counters),
+        cmocka_unit_test(test_interrupts_wait_for_the_end_of_a_stop),
+        cmocka_unit_test(test_senders_without_privilege_reach_nothing),
         cmocka_unit_test(test_transcript_replays),
     };
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
         return 1;
     program = argv[1];
+    char beside[4096];
+    const char *slash = strrchr(program, '/');
+    snprintf(beside, sizeof beside, "%.*sstepped.elf", slash ? (int)(slash + 1 - program) : 0, program);
+    awkward = beside;
+    if (argc == 3) // a pattern of names: only these
+        cmocka_set_test_filter(argv[2]);
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -24,7 +24,7 @@ while IFS='|' read -r name sources rest; do
     name=$(echo "$name" | tr -d " ") sources=$(echo "$sources" | xargs)
     case $name in '' | '#'*) continue ;; esac
     program=$out/$name.elf
-    if [ -e "$program" ] && [ -z "$(find "$here" "$here"/../check.* -newer "$program" -type f)" ]; then continue; fi
+    if [ -e "$program" ] && [ -z "$(find "$here" "$here"/../check.* "$here"/../../xcm_work.h -newer "$program" -type f)" ]; then continue; fi
     paths=
     for source in $sources; do paths="$paths $here/$source"; done
     # shellcheck disable=SC2086

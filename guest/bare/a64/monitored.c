@@ -14,7 +14,8 @@
 enum { TABLE = 3, PAGE = 3, BLOCK = 1, AF = 1 << 10, USER = 1 << 6, RO = 1 << 7, ISH = 3 << 8, NG = 1 << 11, DEVICE = 1 << 2 };
 enum { M = 1, C = 1 << 2, I = 1 << 12, SCTLR = 0x30d00980 };
 static const u64 PXN = UINT64_C(1) << 53, UXN = UINT64_C(1) << 54;
-enum { N_VALUES = 48, N_STUBS = 24, N_PAGES = 64, N_TARGETS = 4 };
+#define XCM_WORK_HEAP HEAP
+#define XCM_WORK_WALK_BYTES (HEAP_BYTES / 2)
 extern char _data[], _end[];
 void start_second(void (*code)(void));
 
@@ -25,74 +26,13 @@ volatile u64 total, is_done;
 volatile outcome last;
 
 /* -- What EL0 runs. */
-u64 work(u64 seed);
-void probe_point(u64 round);
+#include "../../xcm_work.h"
 void user_main(u64 rounds, u64 seed);
-void jump_to(u32 index);
-extern u32 jump_site[], jump_targets[], probe_return[], load_site[], stubs[];
-
-static u64 next_random(u64 *seed) {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed;
-}
-
-/* An insertion sort and a sum that depends on the order. */
-__attribute__((noinline)) u64 work(u64 seed) {
-    u64 values[N_VALUES], sum = 0;
-    for (u32 i = 0; i < N_VALUES; i++)
-        values[i] = next_random(&seed) % 1000;
-    for (u32 i = 1; i < N_VALUES; i++)
-        for (u32 k = i; k > 0 && values[k - 1] > values[k]; k--) {
-            const u64 moved = values[k];
-            values[k] = values[k - 1];
-            values[k - 1] = moved;
-        }
-    for (u32 i = 0; i < N_VALUES; i++)
-        sum = sum * 31 + values[i];
-    return sum;
-}
-
-/* An indirect branch with four targets; a load; 24 pages of code; the probe point. */
-__asm__("    .text\n"
-        "    .balign 64\n"
-        "jump_to: adr x1, jump_targets\n"
-        "    add x1, x1, x0, lsl #3\n"
-        "jump_site: br x1\n"
-        "jump_targets: ret\n nop\n ret\n nop\n ret\n nop\n ret\n nop\n"
-        "    .balign 64\n"
-        "    .global load_from\n"
-        "load_from:\n"
-        "load_site: ldr x1, [x0]\n"
-        "    ret\n"
-        "    .balign 64\n"
-        "probe_point: mov x1, x0\n"
-        "probe_return: ret\n"
-        "    .balign 4096\n"
-        "stubs:\n"
-        "    .rept 24\n"
-        "    nop\n ret\n"
-        "    .balign 4096\n"
-        "    .endr\n");
-void load_from(u64 address);
-
-static void scatter(u64 *seed) {
-    jump_to((u32)(next_random(seed) % N_TARGETS));
-    for (u32 n = next_random(seed) % 16; n > 0; n--)
-        ((void (*)(void))((char *)stubs + 4096 * (next_random(seed) % N_STUBS)))();
-    for (u32 n = next_random(seed) % 24; n > 0; n--)
-        load_from(HEAP + 4096 * (next_random(seed) % N_PAGES));
-    const u64 line = HEAP + 0x400000 + (next_random(seed) % (HEAP_BYTES / 2)) / 64 * 64;
-    if (next_random(seed) % 2)
-        for (u32 i = 0; i < 24; i++) /* lines of one set push each other out */
-            load_from(line + i * 0x2000 % 0x400000);
-}
 
 __attribute__((noinline)) void user_main(u64 rounds, u64 seed) {
     u64 sum = 0;
     for (u64 round = 0; round < rounds; round++) {
-        scatter(&seed);
+        (void)scatter(&seed);
         probe_point(round);
         sum = sum * 7 + work(round + 1);
     }

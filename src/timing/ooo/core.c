@@ -41,27 +41,40 @@ static prediction predict(tl_core *core, uint32_t entry) {
     return is;
 }
 
+// The line is looked up unless a fetch run goes on.
+TL_ALWAYS_INLINE tl_flow_result fetch_untraced(tl_core *core, uint32_t entry, uint64_t *ret_cycles) {
+    port_call call;
+    uint64_t translation;
+    core->isa_flow->is_traced = false;
+    port_call_begin(core, &call);
+    const tl_flow_result result = core->flow->fetch(core->flow, entry, core->fetch_pc, &core->insn[entry]);
+    const uint64_t cycles = port_call_end(core, &call, &translation);
+    if (cycles > 0)
+        core->front_cause = translation > cycles - translation ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_FETCH;
+    *ret_cycles = cycles;
+    return result;
+}
+
 // Fetches one instruction. false: it was the last one of this cycle. *n_taken: control transfers.
-static bool fetch_one(tl_core *core, uint32_t *n_taken) {
+// is_traced: from the trace cache.
+TL_ALWAYS_INLINE bool fetch_one(tl_core *core, bool is_traced, uint32_t *n_taken, uint32_t *n_fetched) {
     tl_hart *h = core->h;
     const uint32_t entry = entry_of(core, core->fetched);
     const uint64_t pc = core->fetch_pc, now = h->now;
     tl_flow_insn *insn = &core->insn[entry];
-    port_call call;
-    uint64_t translation;
-    port_call_begin(core, &call);
-    const tl_flow_result result = core->flow->fetch(core->flow, entry, pc, insn);
-    const uint64_t cycles = port_call_end(core, &call, &translation);
-    const uint32_t stall = translation > cycles - translation ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_FETCH;
-    if (cycles > 0)
-        core->front_cause = stall;
+    uint64_t cycles = 0;
+    core->isa_flow->is_traced = is_traced;
+    tl_flow_result result = is_traced ? core->flow->fetch(core->flow, entry, pc, insn) : TL_FLOW_UNTRACED;
+    if (result == TL_FLOW_UNTRACED)
+        result = fetch_untraced(core, entry, &cycles);
     core->fetch_until = now + cycles;
     if (result == TL_FLOW_ALONE) {
-        fetch_alone(core, pc, insn->pipe.cls);
+        fetch_alone(core, pc, (tl_class)insn->pipe.cls);
         return false;
     }
     core->fetched += 1;
-    core->tally[CORE_FETCH_INSN] += 1;
+    *n_fetched += 1;
+    core->issue[entry] = core->first_issue[insn->timing];
     core->arrives[entry] = now + cycles + core->config->front_cycles;
     core->late_cause[entry] = (uint16_t)core->front_cause;
     core->front_cause = TL_S_HART_CYC_FETCH;
@@ -83,16 +96,20 @@ static bool fetch_one(tl_core *core, uint32_t *n_taken) {
     return cycles == 0;
 }
 
-static bool has_front_room(const tl_core *core) {
-    return core->fetched - core->renamed < core->front_capacity && core->fetched - core->retired < core->ring;
+// How many instructions may still be fetched.
+static uint32_t front_room(const tl_core *core) {
+    const uint64_t front = core->front_capacity - (core->fetched - core->renamed), ring = core->ring - (core->fetched - core->retired);
+    return (uint32_t)tl_lesser(front, ring);
 }
 
 // Of a core with a trace cache. A line is delivered in one go or in several cycles; a cycle
 // delivers or builds.
 static bool fetch_traced(tl_core *core) {
-    uint32_t n = 0, n_taken = 0, width = core->config->fetch_width;
-    bool goes_on = true;
-    while (goes_on && n < width && has_front_room(core)) {
+    uint32_t n = 0, n_taken = 0, n_fetched = 0, n_traced = 0, width = core->config->fetch_width;
+    bool goes_on = true, has_delivered = false;
+    const uint32_t room = front_room(core);
+    width = width < room ? width : room;
+    while (goes_on && n < width) {
         const trace_mode mode = trace_next(core, core->fetch_pc, n == 0);
         if (mode == TRACE_WAITS && n == 0) {
             core->tally[CORE_TRACE_WAIT] += 1;
@@ -101,28 +118,39 @@ static bool fetch_traced(tl_core *core) {
         if (mode == TRACE_WAITS)
             break;
         if (mode == TRACE_BUILDS)
-            width = core->config->build_width;
-        core->isa_flow->is_traced = mode == TRACE_DELIVERS;
-        const uint64_t fetched = core->fetched;
-        goes_on = fetch_one(core, &n_taken) && (mode == TRACE_DELIVERS || n_taken < core->config->fetch_taken);
-        if (core->fetched != fetched)
-            trace_took(core, mode, &core->insn[entry_of(core, fetched)]);
+            width = core->config->build_width < room ? core->config->build_width : room;
+        const uint32_t entry = entry_of(core, core->fetched), n_before = n_fetched;
+        goes_on = mode == TRACE_DELIVERS ? fetch_one(core, true, &n_taken, &n_fetched)
+                                         : fetch_one(core, false, &n_taken, &n_fetched) && n_taken < core->config->fetch_taken;
         n += 1;
+        has_delivered = mode == TRACE_DELIVERS;
+        if (n_fetched == n_before)
+            break;
+        if (mode == TRACE_BUILDS) {
+            trace_build(core, &core->insn[entry]);
+        } else {
+            core->trace.n_left -= 1;
+            n_traced += 1;
+        }
     }
-    core->tally[CORE_TRACE_CYCLE] += n > 0 && core->isa_flow->is_traced;
+    core->tally[CORE_FETCH_INSN] += n_fetched;
+    core->tally[CORE_TRACE_INSN] += n_traced;
+    core->tally[CORE_TRACE_CYCLE] += has_delivered;
     core->isa_flow->is_traced = false;
     return n > 0;
 }
 
 static bool fetch_group(tl_core *core) {
-    uint32_t n = 0, n_taken = 0;
+    uint32_t n = 0, n_taken = 0, n_fetched = 0;
     bool goes_on = true;
     if (core->shared->traces)
         return fetch_traced(core);
-    while (goes_on && n < core->config->fetch_width && has_front_room(core)) {
-        goes_on = fetch_one(core, &n_taken) && n_taken < core->config->fetch_taken;
+    const uint32_t room = front_room(core), width = core->config->fetch_width < room ? core->config->fetch_width : room;
+    while (goes_on && n < width) {
+        goes_on = fetch_one(core, false, &n_taken, &n_fetched) && n_taken < core->config->fetch_taken;
         n += 1;
     }
+    core->tally[CORE_FETCH_INSN] += n_fetched;
     return n > 0;
 }
 
@@ -212,7 +240,7 @@ static void retire_one(tl_core *core, uint32_t entry) {
     core->n_retired += 1;
 }
 
-static bool may_retire(const tl_core *core) {
+TL_ALWAYS_INLINE bool may_retire(const tl_core *core) {
     const uint32_t entry = entry_of(core, core->retired);
     const uint64_t end = 2 * core->h->now;
     return core->retired < core->renamed && core->valid[entry] <= end && core->data_valid[entry] <= end;
@@ -227,7 +255,7 @@ static bool retire(tl_core *core, tl_stop *ret_stop) {
         if (core->valid[entry] > end || core->data_valid[entry] > end || core->n_uops[entry] > core->retire_left)
             return true;
         if (TL_UNLIKELY(core->insn[entry].is_redone)) {
-            const tl_class cls = core->insn[entry].pipe.cls;
+            const tl_class cls = (tl_class)core->insn[entry].pipe.cls;
             core->tally[CORE_REDO] += 1;
             window_squash(core, core->retired, false);
             fetch_from(core, h->pc, TL_S_HART_CYC_FLUSH);
@@ -411,7 +439,10 @@ TL_ALWAYS_INLINE void begin(tl_core *core, bool may_drain) {
     core->has_snooped = core->n_snooped != 0;
     if (TL_UNLIKELY(core->has_snooped))
         clear_loads(core);
-    core->is_busy |= may_drain && memory_drain(core);
+    if (may_drain && memory_may_drain(core)) {
+        memory_drain(core);
+        core->is_busy = true;
+    }
     core->n_fetched = core->fetched;
     core->was_alone = core->is_alone;
     core->is_mid_cycle = true;
@@ -426,14 +457,18 @@ TL_ALWAYS_INLINE void note_retirement(tl_core *core) {
 }
 
 static bool may_fetch(const tl_core *core) {
-    return !core->is_alone && !core->waits_for_target && core->fetch_until <= core->h->now && has_front_room(core);
+    return !core->is_alone && !core->waits_for_target && core->fetch_until <= core->h->now && front_room(core) > 0;
+}
+
+TL_ALWAYS_INLINE bool needs_flow(const tl_core *core, bool is_turn) {
+    return core->is_alone || (is_turn && !core->waits_for_target && core->fetch_until <= core->h->now);
 }
 
 // An instruction that executes alone takes the cycles it needs, and the cycle under way is its
 // first. is_turn: the front end is this thread's. false: the run stops behind the cycle.
 TL_ALWAYS_INLINE bool fetch(tl_core *core, bool is_turn, tl_stop *ret_stop) {
     if (!core->is_alone) {
-        core->did.has_fetched = is_turn && !core->waits_for_target && core->fetch_until <= core->h->now && fetch_group(core);
+        core->did.has_fetched = needs_flow(core, is_turn) && fetch_group(core);
     } else if (core->n_retired == 0 && may_run_alone(core)) {
         const uint64_t now = core->h->now;
         core->skips_from = NEVER;
@@ -478,7 +513,7 @@ static void begin_budget(const tl_core *core, port_budget *ret) {
 bool core_cycle(tl_core *core, tl_stop *ret_stop) {
     port_budget budget;
     begin(core, true);
-    if (!retire(core, ret_stop))
+    if (may_retire(core) && !retire(core, ret_stop))
         return false;
     note_retirement(core);
     begin_budget(core, &budget);
@@ -501,17 +536,22 @@ static tl_core *retiring(tl_core *first, tl_core *second) {
 // in one cycle: the second one waits.
 static tl_core *fetch_of_two(core_run *run, tl_core *first, tl_core *second, bool *waits, tl_stop *ret_stop) {
     tl_core *stopped = NULL;
-    core_enter(run, first);
-    if (!fetch(first, true, ret_stop))
-        stopped = first;
+    if (needs_flow(first, true)) {
+        core_enter(run, first);
+        if (!fetch(first, true, ret_stop))
+            stopped = first;
+    }
     if (stopped && *ret_stop == TL_STOP_TRAP && second->is_alone) {
         *waits = true;
         return stopped;
     }
     second->did.has_lost_fetch = first->did.has_fetched && may_fetch(second);
     *waits |= second->did.has_lost_fetch;
+    const bool is_turn = !first->did.has_fetched;
+    if (!needs_flow(second, is_turn))
+        return stopped;
     core_enter(run, second);
-    return fetch(second, !first->did.has_fetched, ret_stop) ? stopped : second;
+    return fetch(second, is_turn, ret_stop) ? stopped : second;
 }
 
 tl_core *core_cycle_of_two(core_run *run, tl_core *first, tl_core *second, tl_stop *ret_stop) {
@@ -616,7 +656,9 @@ static void set_ports(tl_core *core) {
         {c->load_ports, ISSUE_LOAD}, {c->store_ports, ISSUE_STORE}, {c->data_ports, ISSUE_DATA},
     };
     for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
-        core->issue_ports[rows[i].issue] = rows[i].ports;
+        for (uint32_t issues = 0; issues < TL_COUNT_OF(core->issues_ports); issues++)
+            if (issues >> rows[i].issue & 1)
+                core->issues_ports[issues] |= (uint8_t)rows[i].ports;
         for (uint32_t port = 0; port < TL_MAX_PORTS; port++)
             core->port_issues[port] |= (rows[i].ports >> port & 1) << rows[i].issue;
     }
@@ -658,7 +700,7 @@ tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_core *leader, tl_arena *aren
     core->skips_from = core->spared_seq = NEVER;
     core->watches_loads = h->config->n_harts > 1;
     set_ports(core);
-    window_set_latencies(core);
+    window_set_timings(core);
     *ret_core = core;
     if (!leader && core->config->trace_uops != 0) {
         const tl_status status = trace_new(core->config, arena, &core->shared->traces, err);

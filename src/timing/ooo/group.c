@@ -84,7 +84,7 @@ static tl_stop run_one(group *g, tl_core *core) {
 // The clocks of uses of lines: a core's threads have one.
 static void share_stamp(tl_core *core) {
     const core_shared *shared = core->shared;
-    if (shared->n_threads == 1)
+    if (shared->n_threads == 1 || shared->threads[0]->h->stamp == shared->threads[1]->h->stamp)
         return;
     uint64_t stamp = core->h->stamp;
     for (uint32_t i = 0; i < shared->n_threads; i++)

@@ -275,18 +275,9 @@ void memory_load(tl_core *core, uint32_t node, uint64_t half) {
 
 bool memory_is_drained(const tl_core *core) { return core->first_store == core->end_store && core->drained_at <= core->h->now; }
 
-static uint64_t first_free(const tl_core *core) {
-    uint64_t first = NEVER;
-    for (uint32_t i = 0; i < core->config->store_misses; i++)
-        first = tl_lesser(first, core->shared->drain_until[i]);
-    return first;
-}
-
-bool memory_may_drain(const tl_core *core) { return core->first_store != core->senior_store && first_free(core) <= core->h->now; }
-
 uint64_t memory_next_drain(const tl_core *core) {
     if (core->first_store != core->senior_store)
-        return first_free(core);
+        return core->shared->drain_free_at;
     return core->drained_at > core->h->now ? core->drained_at : NEVER;
 }
 
@@ -302,10 +293,8 @@ static bool look_up_line(tl_hart *h, uint64_t paddr, uint32_t size_bytes) {
 }
 
 // The oldest retired store goes to the L1D. Its bytes are in memory already.
-bool memory_drain(tl_core *core) {
+void memory_drain(tl_core *core) {
     tl_hart *h = core->h;
-    if (!memory_may_drain(core))
-        return false;
     const uint32_t store = core->first_store % TL_MAX_STORE_BUFFERS;
     const uint64_t vaddr = core->store_vaddr[store], line = line_of(core, core->store_paddr[store]);
     const uint32_t size = core->store_size[store];
@@ -322,7 +311,7 @@ bool memory_drain(tl_core *core) {
     core->tally[CORE_STORE_DRAIN_MISS] += cycles > 0;
     core->tally[CORE_STORE_SPLIT] += line_of(core, core->store_paddr[store] + size - 1) != line;
     if (cycles > 0) {
-        (void)take_buffer(core->shared->drain_until, core->config->store_misses, h->now + cycles);
+        core->shared->drain_free_at = take_buffer(core->shared->drain_until, core->config->store_misses, h->now + cycles);
         // A store that is written through leaves no line in the L1D.
         if (h->config->bsq.l1d_write == TL_WRITE_BACK)
             note_line(core->shared, line, h->now, h->now + cycles);
@@ -333,13 +322,13 @@ bool memory_drain(tl_core *core) {
     memory_note_store(core, store, -1);
     core->first_store += 1;
     core->stores_used -= 1;
-    return true;
 }
 
 void memory_drain_now(tl_core *core) {
     while (core->first_store != core->senior_store) {
         memset(core->shared->drain_until, 0, sizeof core->shared->drain_until);
-        (void)memory_drain(core);
+        core->shared->drain_free_at = 0;
+        memory_drain(core);
     }
     core->drained_at = core->h->now;
 }

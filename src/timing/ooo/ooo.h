@@ -25,7 +25,6 @@ enum {
     MAX_LINES = 128, // misses of loads and of stores
     N_REGS = 64,
     N_FILTER = 256,
-    LATENCY_SHIFT = TL_N_CLASSES, // row of shifts and bit manipulation
     MAX_SNOOPS = TL_MAX_HARTS,
 };
 enum core_cell {
@@ -107,7 +106,8 @@ typedef struct core_shared {
     // Lines on their way into the L1D, and the buffers of misses.
     uint64_t line[MAX_LINES], line_until[MAX_LINES];
     // Misses of loads and of stores under way. A miss of a load has a buffer from miss_free_at on.
-    uint64_t miss_until[MAX_LINES], drain_until[MAX_LINES], miss_free_at;
+    // A miss of a store has one from drain_free_at on.
+    uint64_t miss_until[MAX_LINES], drain_until[MAX_LINES], miss_free_at, drain_free_at;
     uint32_t n_lines;
     uint64_t last_line_until; // the latest of line_until
     trace_cache *traces;      // NULL: fetch reads the L1I
@@ -145,7 +145,8 @@ struct tl_core {
     uint64_t now_at_suspend;
     const tl_core_config *config;
     const tl_pipeline_config *latency;
-    uint32_t half_cycles[2][TL_N_CLASSES + 1]; // latency of a class: single or word, double
+    uint32_t half_cycles[TL_N_FLOW_TIMINGS]; // latency
+    uint8_t first_issue[TL_N_FLOW_TIMINGS];  // of the first uop
     uint32_t ring, ring_mask, n_words;
 
     // The window, by sequence number.
@@ -209,8 +210,9 @@ struct tl_core {
     uint32_t n_ready[N_ISSUES];
     uint32_t ready_issues; // bit i: n_ready[i] != 0
     uint32_t n_ports;      // that serve a class
-    // Classes that a port serves; ports that serve a class.
-    uint32_t port_issues[TL_MAX_PORTS], issue_ports[N_ISSUES];
+    // Classes that a port serves; ports that serve any of these classes.
+    uint32_t port_issues[TL_MAX_PORTS];
+    uint8_t issues_ports[1 << N_ISSUES];
 
     // Stores, by number: renamed, then retired, then drained.
     uint32_t first_store, senior_store, end_store;
@@ -235,23 +237,22 @@ struct tl_core {
     uint32_t slots_left, slot_cell;
 };
 
-static inline uint32_t entry_of(const tl_core *core, uint64_t seq) { return (uint32_t)seq & core->ring_mask; }
-static inline uint64_t cycle_of(uint64_t half_cycles) {
+TL_ALWAYS_INLINE uint32_t entry_of(const tl_core *core, uint64_t seq) { return (uint32_t)seq & core->ring_mask; }
+TL_ALWAYS_INLINE uint64_t cycle_of(uint64_t half_cycles) {
     return half_cycles / 2 + (half_cycles & 1);
 } // the first cycle that begins then or later
 
 // In half cycles, from dispatch to result. A load: of a hit.
-static inline uint32_t latency_of(const tl_core *core, const tl_flow_insn *insn) {
-    return core->half_cycles[insn->pipe.size_bytes == 8][insn->is_shift ? (uint32_t)LATENCY_SHIFT : (uint32_t)insn->pipe.cls];
-}
+TL_ALWAYS_INLINE uint32_t latency_of(const tl_core *core, const tl_flow_insn *insn) { return core->half_cycles[insn->timing]; }
 
 // Only these change the history and the return stack, and have a checkpoint.
-static inline bool is_control(const tl_flow_insn *insn) {
-    return insn->pipe.cls == TL_CLASS_BRANCH || insn->pipe.cls == TL_CLASS_JAL || insn->pipe.cls == TL_CLASS_JALR;
+_Static_assert(TL_CLASS_JAL == TL_CLASS_BRANCH + 1 && TL_CLASS_JALR == TL_CLASS_JAL + 1, "control transfers are neighbors");
+TL_ALWAYS_INLINE bool is_control(const tl_flow_insn *insn) {
+    return (uint32_t)insn->pipe.cls - TL_CLASS_BRANCH <= (uint32_t)TL_CLASS_JALR - TL_CLASS_BRANCH;
 }
 
 // Counts an instruction in the first of three cells: loads, stores, branches.
-static inline void count_class(tl_core *core, uint32_t first, uint32_t issue) {
+TL_ALWAYS_INLINE void count_class(tl_core *core, uint32_t first, uint32_t issue) {
     if (issue == ISSUE_LOAD)
         core->tally[first] += 1;
     else if (issue == ISSUE_STORE)
@@ -266,7 +267,7 @@ typedef struct port_call {
     uint64_t now, device, cells[6];
 } port_call;
 static const uint32_t FIRST_CELL = TL_S_HART_CYC_MISALIGNED; // of the row of the CPI stack
-static inline void port_call_begin(const tl_core *core, port_call *ret_call) {
+TL_ALWAYS_INLINE void port_call_begin(const tl_core *core, port_call *ret_call) {
     ret_call->now = core->h->now;
     ret_call->device = core->h->tally[TL_S_HART_CYC_MMIO];
     memcpy(ret_call->cells, core->h->tally + FIRST_CELL, sizeof ret_call->cells);
@@ -274,7 +275,7 @@ static inline void port_call_begin(const tl_core *core, port_call *ret_call) {
 // memory.c. The call took some time.
 uint64_t port_call_take(tl_core *core, const port_call *call, uint64_t *ret_translation);
 // Returns the cycles the call took, and how many of them were for translation.
-static inline uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_translation) {
+TL_ALWAYS_INLINE uint64_t port_call_end(tl_core *core, const port_call *call, uint64_t *ret_translation) {
     *ret_translation = 0;
     return core->h->now == call->now ? 0 : port_call_take(core, call, ret_translation);
 }
@@ -297,16 +298,27 @@ void predictor_take(predictor *p, tl_bpred *bp);
 tl_status trace_new(const tl_core_config *config, tl_arena *arena, trace_cache **ret_traces, tl_error *err);
 // Returns how fetch gets the instruction at pc in this cycle. is_first: it is the first one of the
 // cycle, which may begin a line.
-trace_mode trace_next(tl_core *core, uint64_t pc, bool is_first);
-void trace_took(tl_core *core, trace_mode mode, const tl_flow_insn *insn); // it was fetched so
+trace_mode trace_find(tl_core *core, uint64_t pc, bool is_first);
+TL_ALWAYS_INLINE trace_mode trace_next(tl_core *core, uint64_t pc, bool is_first) {
+    const trace_reader *trace = &core->trace;
+    // Code and address space do not change within a cycle.
+    if (!is_first && trace->n_left != 0 && trace->line.pc[trace->line.n_insns - trace->n_left] == pc)
+        return TRACE_DELIVERS;
+    return trace_find(core, pc, is_first);
+}
+void trace_build(tl_core *core, const tl_flow_insn *insn); // it was fetched so
 // The line under construction is complete.
 void trace_end(tl_core *core);
 // Fetch goes on elsewhere, and drops the line under construction.
 void trace_redirect(tl_core *core);
 
 // window.c: rename, wake-up, dispatch.
-void window_set_latencies(tl_core *core);
+void window_set_timings(tl_core *core);
 bool window_rename(tl_core *core);
+// The next instruction has come through the front end.
+TL_ALWAYS_INLINE bool window_has_arrived(const tl_core *core) {
+    return core->renamed < core->fetched && core->arrives[entry_of(core, core->renamed)] <= core->h->now;
+}
 // Takes from the budget what it dispatches.
 bool window_dispatch(tl_core *core, port_budget *budget);
 // Returns the cell of `tally` of what the next instruction finds full. NEVER: nothing, or none has
@@ -318,7 +330,12 @@ bool window_yield(tl_core *core);
 void window_squash(tl_core *core, uint64_t first, bool knows_flow);
 // Half cycle of the next node in the wheel; NEVER: none.
 uint64_t window_next_time(const tl_core *core);
-void window_wake(tl_core *core, uint32_t entry, uint64_t wake);
+void window_wake_consumers(tl_core *core, uint32_t entry, uint64_t wake);
+TL_ALWAYS_INLINE void window_wake(tl_core *core, uint32_t entry, uint64_t wake) {
+    core->wake[entry] = wake;
+    if (core->consumers[entry] != NO_LINK)
+        window_wake_consumers(core, entry, wake);
+}
 void window_retry(tl_core *core, uint32_t node, uint64_t half);
 
 // tap.c: told only while core->tap is not NULL.
@@ -333,10 +350,13 @@ void tap_rewind(core_tap *tap);
 
 // memory.c: loads and stores.
 void memory_load(tl_core *core, uint32_t node, uint64_t half); // dispatches
-bool memory_drain(tl_core *core);
+// One retired store goes to the L1D. Call it if memory_may_drain.
+void memory_drain(tl_core *core);
 void memory_drain_now(tl_core *core); // all retired stores
 bool memory_is_drained(const tl_core *core);
-bool memory_may_drain(const tl_core *core);
+static inline bool memory_may_drain(const tl_core *core) {
+    return core->first_store != core->senior_store && core->shared->drain_free_at <= core->h->now;
+}
 uint64_t memory_next_drain(const tl_core *core); // cycle; NEVER: nothing to drain
 // A store buffer is taken, or no longer.
 void memory_note_store(tl_core *core, uint32_t store, int change);

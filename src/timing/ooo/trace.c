@@ -31,7 +31,7 @@ tl_status trace_new(const tl_core_config *config, tl_arena *arena, trace_cache *
 static trace_line *set_of(const trace_cache *traces, uint64_t pc) { return &traces->lines[(pc >> 3 & traces->set_mask) * traces->ways]; }
 
 static bool begins_with(const trace_line *line, const tl_core *core, uint64_t pc) {
-    return line->n_insns != 0 && line->pc[0] == pc && line->thread == core->thread;
+    return line->pc[0] == pc && line->n_insns != 0 && line->thread == core->thread;
 }
 
 static trace_line *find(const tl_core *core, uint64_t pc) {
@@ -84,7 +84,7 @@ void trace_redirect(tl_core *core) {
     core->trace.line_until = 0;
 }
 
-trace_mode trace_next(tl_core *core, uint64_t pc, bool is_first) {
+trace_mode trace_find(tl_core *core, uint64_t pc, bool is_first) {
     trace_reader *trace = &core->trace;
     tl_hart *h = core->h;
     if (TL_UNLIKELY(trace->code_generation != h->code_generation || trace->context != h->context)) {
@@ -112,15 +112,10 @@ trace_mode trace_next(tl_core *core, uint64_t pc, bool is_first) {
     return TRACE_DELIVERS;
 }
 
-void trace_took(tl_core *core, trace_mode mode, const tl_flow_insn *insn) {
+void trace_build(tl_core *core, const tl_flow_insn *insn) {
     const trace_cache *traces = core->shared->traces;
     trace_line *built = &core->trace.built;
-    if (mode == TRACE_DELIVERS) {
-        core->tally[CORE_TRACE_INSN] += 1;
-        core->trace.n_left -= 1;
-        return;
-    }
-    const tl_class cls = insn->pipe.cls;
+    const uint32_t cls = insn->pipe.cls;
     const uint32_t n_uops = cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE ? 2 : 1;
     core->tally[CORE_BUILD_INSN] += 1;
     if (built->n_uops + n_uops > traces->uops)

@@ -7,7 +7,7 @@
 
 // ---- The wheel and the ready masks.
 
-static void wheel_add(tl_core *core, uint32_t node, uint64_t half) {
+TL_ALWAYS_INLINE void wheel_add(tl_core *core, uint32_t node, uint64_t half) {
     const uint32_t bucket = (uint32_t)half & (WHEEL - 1), first = core->wheel[bucket];
     core->ready_at[node] = half;
     core->state[node] = NODE_TIMED;
@@ -31,7 +31,7 @@ static void wheel_remove(tl_core *core, uint32_t node) {
         core->wheel_used[bucket / 64] &= ~(UINT64_C(1) << bucket % 64);
 }
 
-static void set_ready(tl_core *core, uint32_t node) {
+TL_ALWAYS_INLINE void set_ready(tl_core *core, uint32_t node) {
     const uint32_t entry = node & core->ring_mask, issue = core->issue[node];
     core->state[node] = NODE_READY;
     core->ready[issue][entry / 64] |= UINT64_C(1) << entry % 64;
@@ -39,7 +39,7 @@ static void set_ready(tl_core *core, uint32_t node) {
     core->ready_issues |= BIT(issue);
 }
 
-static void clear_ready(tl_core *core, uint32_t node) {
+TL_ALWAYS_INLINE void clear_ready(tl_core *core, uint32_t node) {
     const uint32_t entry = node & core->ring_mask, issue = core->issue[node];
     core->ready[issue][entry / 64] &= ~(UINT64_C(1) << entry % 64);
     if (--core->n_ready[issue] == 0)
@@ -53,25 +53,42 @@ static void schedule(tl_core *core, uint32_t node, uint64_t half) {
         wheel_add(core, node, half);
 }
 
-// Nodes whose time has come, up to `half`.
-static void collect(tl_core *core, uint64_t half) {
-    const uint64_t n = half + 1 - core->wheel_time < WHEEL ? half + 1 - core->wheel_time : WHEEL;
+static TL_NOINLINE void empty_bucket(tl_core *core, uint32_t bucket, uint64_t half) {
+    uint32_t node = core->wheel[bucket];
+    core->wheel[bucket] = NO_LINK;
+    core->wheel_used[bucket / 64] &= ~(UINT64_C(1) << bucket % 64);
+    while (node != NO_LINK) {
+        const uint32_t next = core->next[node];
+        if (TL_LIKELY(core->ready_at[node] <= half))
+            set_ready(core, node);
+        else
+            wheel_add(core, node, core->ready_at[node]); // a later round
+        node = next;
+    }
+}
+
+TL_ALWAYS_INLINE bool is_used(const tl_core *core, uint32_t bucket) { return core->wheel_used[bucket / 64] >> bucket % 64 & 1; }
+
+// Behind a stretch of skipped cycles.
+static TL_NOINLINE void collect_many(tl_core *core, uint64_t half) {
+    const uint64_t n = tl_lesser(half + 1 - core->wheel_time, WHEEL);
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t bucket = (uint32_t)(core->wheel_time + i) & (WHEEL - 1);
-        if (!(core->wheel_used[bucket / 64] >> bucket % 64 & 1))
-            continue;
-        uint32_t node = core->wheel[bucket];
-        core->wheel[bucket] = NO_LINK;
-        core->wheel_used[bucket / 64] &= ~(UINT64_C(1) << bucket % 64);
-        while (node != NO_LINK) {
-            const uint32_t next = core->next[node];
-            if (core->ready_at[node] <= half)
-                set_ready(core, node);
-            else
-                wheel_add(core, node, core->ready_at[node]); // a later round
-            node = next;
-        }
+        if (is_used(core, bucket))
+            empty_bucket(core, bucket, half);
     }
+    core->wheel_time = half + 1;
+}
+
+// Nodes whose time has come, up to `half`.
+TL_ALWAYS_INLINE void collect(tl_core *core, uint64_t half) {
+    const uint32_t bucket = (uint32_t)half & (WHEEL - 1);
+    if (TL_UNLIKELY(core->wheel_time != half)) {
+        collect_many(core, half);
+        return;
+    }
+    if (is_used(core, bucket))
+        empty_bucket(core, bucket, half);
     core->wheel_time = half + 1;
 }
 
@@ -97,8 +114,7 @@ uint64_t window_next_time(const tl_core *core) {
     return has_later ? core->wheel_time + WHEEL : NEVER;
 }
 
-void window_wake(tl_core *core, uint32_t entry, uint64_t wake) {
-    core->wake[entry] = wake;
+void window_wake_consumers(tl_core *core, uint32_t entry, uint64_t wake) {
     for (uint32_t link = core->consumers[entry]; link != NO_LINK;) {
         const uint32_t node = link / N_SOURCES, k = link % N_SOURCES;
         link = core->link[node][k];
@@ -122,43 +138,44 @@ static const uint8_t issue_of_class[TL_N_CLASSES] = {
     [TL_CLASS_FP_MOVE] = ISSUE_MOVE,
 }; // all others: ISSUE_ALU
 
-static tl_issue issue_of(const tl_flow_insn *insn) { return insn->is_shift ? ISSUE_SHIFT : (tl_issue)issue_of_class[insn->pipe.cls]; }
+TL_ALWAYS_INLINE bool is_memory_queue(uint32_t issue) { return issue - ISSUE_LOAD <= ISSUE_STORE - ISSUE_LOAD; }
 
-static bool is_memory_queue(uint32_t issue) { return issue == ISSUE_LOAD || issue == ISSUE_STORE; }
+// NEVER is not.
+TL_ALWAYS_INLINE bool is_in_flight(const tl_core *core, uint64_t writer) { return writer - core->retired < core->ring; }
 
-static void add_node(tl_core *core, uint32_t node, uint64_t seq, tl_issue issue, const uint8_t *registers, uint32_t n_registers) {
+TL_ALWAYS_INLINE void add_node(tl_core *core, uint32_t node, uint64_t seq, const uint8_t *registers, uint32_t n_registers) {
     uint64_t ready = 2 * (core->h->now + 1);
+    uint32_t n_pending = 0;
     core->node_seq[node] = seq;
-    core->issue[node] = (uint8_t)issue;
-    core->n_pending[node] = 0;
     core->was_dispatched[node] = false;
     core->state[node] = NODE_PENDING;
-    *(is_memory_queue(issue) ? &core->memory_used : &core->general_used) += 1;
     for (uint32_t k = 0; k < N_SOURCES; k++) {
         core->source[node][k] = NEVER;
         if (k >= n_registers || registers[k] == TL_NO_REG)
             continue;
         const uint64_t writer = core->last_writer[registers[k]];
-        if (writer == NEVER || writer < core->retired)
+        if (!is_in_flight(core, writer))
             continue;
         const uint32_t producer = entry_of(core, writer);
+        const uint64_t wake = core->wake[producer];
         core->source[node][k] = writer;
-        if (core->wake[producer] == NEVER) {
+        if (wake == NEVER) {
             core->link[node][k] = core->consumers[producer];
             core->consumers[producer] = node * N_SOURCES + k;
-            core->n_pending[node] += 1;
-        } else if (ready < core->wake[producer]) {
-            ready = core->wake[producer];
+            n_pending += 1;
+        } else if (ready < wake) {
+            ready = wake;
         }
     }
     core->ready_at[node] = ready;
-    if (core->n_pending[node] == 0)
+    core->n_pending[node] = (uint8_t)n_pending;
+    if (n_pending == 0)
         schedule(core, node, ready);
 }
 
 // Returns the cell of what is full, or NEVER. A thread that gets company may hold more than its
 // half.
-TL_ALWAYS_INLINE uint64_t full_of(const tl_core *core, tl_issue issue) {
+TL_ALWAYS_INLINE uint64_t full_of(const tl_core *core, uint32_t issue) {
     const core_limits *c = &core->limits;
     const bool is_store = issue == ISSUE_STORE;
     if (core->rob_used + 1 + is_store > c->rob_uops)
@@ -172,7 +189,7 @@ TL_ALWAYS_INLINE uint64_t full_of(const tl_core *core, tl_issue issue) {
     return is_store && core->stores_used >= c->store_buffers ? CORE_STALL_STORES : NEVER;
 }
 
-static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
+TL_ALWAYS_INLINE void rename_one(tl_core *core, uint32_t entry, uint32_t issue) {
     const tl_flow_insn *insn = &core->insn[entry];
     const uint64_t seq = core->renamed++;
     core->wake[entry] = core->valid[entry] = NEVER;
@@ -194,11 +211,15 @@ static void rename_one(tl_core *core, uint32_t entry, tl_issue issue) {
         core->store_at[store] = core->store_data_at[store] = core->data_valid[entry] = NEVER;
         core->store_seq[store] = seq;
         memory_note_store(core, store, 1);
-        add_node(core, entry, seq, ISSUE_STORE, &insn->pipe.src[0], 1);
-        add_node(core, core->ring + entry, seq, ISSUE_DATA, &insn->pipe.src[1], 1);
+        core->memory_used += 1;
+        core->general_used += 1;
+        core->issue[core->ring + entry] = ISSUE_DATA;
+        add_node(core, entry, seq, &insn->pipe.src[0], 1);
+        add_node(core, core->ring + entry, seq, &insn->pipe.src[1], 1);
     } else {
         core->loads_used += issue == ISSUE_LOAD;
-        add_node(core, entry, seq, issue, insn->pipe.src, N_SOURCES);
+        *(issue == ISSUE_LOAD ? &core->memory_used : &core->general_used) += 1;
+        add_node(core, entry, seq, insn->pipe.src, N_SOURCES);
     }
     const uint8_t dest = insn->pipe.dest;
     if (dest == TL_NO_REG)
@@ -230,17 +251,13 @@ static uint32_t slot_cell(const tl_core *core) {
     }
 }
 
-static bool has_arrived(const tl_core *core) {
-    return core->renamed < core->fetched && core->arrives[entry_of(core, core->renamed)] <= core->h->now;
-}
-
 uint64_t window_stall_cell(const tl_core *core) {
-    return has_arrived(core) ? full_of(core, issue_of(&core->insn[entry_of(core, core->renamed)])) : NEVER;
+    return window_has_arrived(core) ? full_of(core, core->issue[entry_of(core, core->renamed)]) : NEVER;
 }
 
 static bool may_rename(tl_core *core) {
     core->room_cell = window_stall_cell(core);
-    return has_arrived(core) && core->room_cell == NEVER;
+    return window_has_arrived(core) && core->room_cell == NEVER;
 }
 
 bool window_yield(tl_core *core) {
@@ -254,9 +271,8 @@ bool window_yield(tl_core *core) {
 bool window_rename(tl_core *core) {
     uint32_t n = 0;
     while (core->renamed < core->fetched) {
-        const uint32_t entry = entry_of(core, core->renamed);
-        const tl_issue issue = issue_of(&core->insn[entry]);
-        const uint32_t n_uops = issue == ISSUE_STORE ? 2 : 1;
+        const uint32_t entry = entry_of(core, core->renamed), issue = core->issue[entry];
+        const uint32_t n_uops = 1 + (issue == ISSUE_STORE);
         if (core->arrives[entry] > core->h->now || n + n_uops > core->config->rename_width)
             break;
         core->room_cell = full_of(core, issue);
@@ -279,7 +295,7 @@ bool window_rename(tl_core *core) {
 static void drop_node(tl_core *core, uint32_t node) {
     for (uint32_t k = N_SOURCES; k-- > 0;) {
         const uint64_t writer = core->source[node][k];
-        if (writer == NEVER || writer < core->retired)
+        if (!is_in_flight(core, writer))
             continue;
         // The youngest consumer is the first of the list.
         const uint32_t producer = entry_of(core, writer);
@@ -345,14 +361,17 @@ void window_squash(tl_core *core, uint64_t first, bool knows_flow) {
 
 // ---- Dispatch.
 
-void window_set_latencies(tl_core *core) {
+void window_set_timings(tl_core *core) {
     const tl_pipeline_config *l = core->latency;
     const tl_core_config *c = core->config;
     for (uint32_t is_double = 0; is_double < 2; is_double++) {
-        uint32_t *half_cycles = core->half_cycles[is_double];
+        uint32_t *half_cycles = core->half_cycles + is_double * TL_FLOW_DOUBLE;
+        uint8_t *first_issue = core->first_issue + is_double * TL_FLOW_DOUBLE;
         for (uint32_t i = 0; i < TL_N_CLASSES; i++)
             half_cycles[i] = issue_of_class[i] == ISSUE_ALU ? c->alu_half_cycles : 2;
-        half_cycles[LATENCY_SHIFT] = 2 * c->shift_cycles;
+        memcpy(first_issue, issue_of_class, TL_N_CLASSES);
+        first_issue[TL_FLOW_SHIFT] = ISSUE_SHIFT;
+        half_cycles[TL_FLOW_SHIFT] = 2 * c->shift_cycles;
         half_cycles[TL_CLASS_MUL] = 2 * l->mul_cycles;
         half_cycles[TL_CLASS_DIV] = 2 * (is_double ? l->div_cycles : l->div_word_cycles);
         half_cycles[TL_CLASS_LOAD] = 2 * l->load_use_cycles;
@@ -369,16 +388,16 @@ void window_set_latencies(tl_core *core) {
 }
 
 // Returns the producer whose value is not there yet, or NEVER.
-static uint64_t invalid_source(const tl_core *core, uint32_t node, uint64_t half) {
+TL_ALWAYS_INLINE uint64_t invalid_source(const tl_core *core, uint32_t node, uint64_t half) {
     for (uint32_t k = 0; k < N_SOURCES; k++) {
         const uint64_t writer = core->source[node][k];
-        if (writer != NEVER && writer >= core->retired && core->valid[entry_of(core, writer)] > half)
+        if (is_in_flight(core, writer) && core->valid[entry_of(core, writer)] > half)
             return writer;
     }
     return NEVER;
 }
 
-static void dispatch(tl_core *core, uint32_t node, uint64_t half) {
+TL_ALWAYS_INLINE void dispatch(tl_core *core, uint32_t node, uint64_t half) {
     const uint32_t entry = node & core->ring_mask;
     const tl_issue issue = (tl_issue)core->issue[node];
     const uint32_t latency = latency_of(core, &core->insn[entry]);
@@ -390,8 +409,9 @@ static void dispatch(tl_core *core, uint32_t node, uint64_t half) {
         core->was_dispatched[node] = true;
         *(is_memory_queue(issue) ? &core->memory_used : &core->general_used) -= 1;
     }
-    const uint64_t missing = invalid_source(core, node, half);
-    if (missing != NEVER) {
+    // Without a replay loop, dependents are told when the value is there.
+    const uint64_t missing = core->config->replay_miss_cycles == 0 ? NEVER : invalid_source(core, node, half);
+    if (TL_UNLIKELY(missing != NEVER)) {
         core->tally[CORE_IN_VAIN] += 1;
         core->tally[CORE_IN_VAIN_SOURCE] += 1;
         core->wait[entry] = core->wait[entry_of(core, missing)] == LOAD_WAITS_MISS ? LOAD_WAITS_MISS : LOAD_WAITS_SOURCE;
@@ -427,9 +447,19 @@ static void dispatch(tl_core *core, uint32_t node, uint64_t half) {
 }
 
 // The oldest ready node of these classes, one of which has one.
-static uint32_t oldest(const tl_core *core, uint32_t issues) {
+TL_ALWAYS_INLINE uint32_t oldest(const tl_core *core, uint32_t issues) {
     const uint32_t start = entry_of(core, core->retired), first_word = start / 64, last_word = core->n_words - 1;
     uint64_t mask = ~UINT64_C(0) << start % 64;
+    if ((issues & (issues - 1)) == 0) {
+        const uint32_t issue = (uint32_t)__builtin_ctz(issues);
+        uint32_t word = first_word;
+        uint64_t bits = core->ready[issue][word] & mask;
+        while (bits == 0) { // comes round to the first word, whose low bits are the youngest
+            word = (word + 1) & last_word;
+            bits = core->ready[issue][word];
+        }
+        return word * 64 + (uint32_t)__builtin_ctzll(bits) + (issue == ISSUE_DATA ? core->ring : 0);
+    }
     for (uint32_t i = 0; i <= core->n_words; i++, mask = ~UINT64_C(0)) {
         const uint32_t word = (first_word + i) & last_word;
         uint64_t bits = 0;
@@ -439,8 +469,8 @@ static uint32_t oldest(const tl_core *core, uint32_t issues) {
         if (bits == 0)
             continue;
         const uint32_t bit = (uint32_t)__builtin_ctzll(bits), entry = word * 64 + bit;
-        if (issues >> ISSUE_DATA == 0 || (issues & (issues - 1)) == 0)
-            return issues == BIT(ISSUE_DATA) ? core->ring + entry : entry;
+        if (issues >> ISSUE_DATA == 0)
+            return entry;
         const bool is_data = core->ready[ISSUE_DATA][word] >> bit & 1;
         const bool is_main = core->state[entry] == NODE_READY && (issues >> core->issue[entry] & 1);
         return is_data && !is_main ? core->ring + entry : entry;
@@ -448,16 +478,8 @@ static uint32_t oldest(const tl_core *core, uint32_t issues) {
     return NO_LINK;
 }
 
-// Ports that may take one of these classes.
-static uint32_t ports_of(const tl_core *core, uint32_t issues) {
-    uint32_t ports = 0;
-    for (uint32_t left = issues; left != 0; left &= left - 1)
-        ports |= core->issue_ports[__builtin_ctz(left)];
-    return ports;
-}
-
 // The port takes the oldest ready node of these classes. Returns the classes that may still go.
-static uint32_t take(tl_core *core, uint32_t port, uint32_t issues, uint32_t classes, uint64_t half) {
+TL_ALWAYS_INLINE uint32_t take(tl_core *core, uint32_t port, uint32_t issues, uint32_t classes, uint64_t half) {
     const uint32_t node = oldest(core, issues), issue = core->issue[node];
     core->tally[CORE_PORT_0 + port] += 1;
     dispatch(core, node, half);
@@ -472,13 +494,13 @@ static uint32_t dispatch_half(tl_core *core, uint64_t half, uint32_t classes, ui
         classes &= ~BIT(ISSUE_DIV);
     if (core->shared->fp_div_until > half)
         classes &= ~BIT(ISSUE_FP_DIV);
-    uint32_t n = 0, ports = *ret_ports & ports_of(core, classes & core->ready_issues);
+    uint32_t n = 0, ports = *ret_ports & core->issues_ports[classes & core->ready_issues];
     // The oldest of all comes first if not every port may take a uop, because younger ones that are
     // dispatched in vain could keep it waiting for ever.
     if (TL_UNLIKELY(room < core->n_ports) && room > 0 && (uint32_t)__builtin_popcount(ports) > room) {
         const uint32_t issue = core->issue[oldest(core, classes & core->ready_issues)];
         // The other thread may have taken all.
-        const uint32_t left = core->issue_ports[issue] & ports;
+        const uint32_t left = core->issues_ports[BIT(issue)] & ports;
         if (left != 0) {
             const uint32_t port = (uint32_t)__builtin_ctz(left);
             classes = take(core, port, BIT(issue), classes, half);
@@ -504,7 +526,7 @@ bool window_dispatch(tl_core *core, port_budget *budget) {
     const uint32_t room = budget->room;
     collect(core, half);
     if (core->ready_issues != 0)
-        budget->room -= dispatch_half(core, half, ~UINT32_C(0), &budget->ports[0], budget->room);
+        budget->room -= dispatch_half(core, half, BIT(N_ISSUES) - 1, &budget->ports[0], budget->room);
     collect(core, half + 1);
     if (core->ready_issues >> ISSUE_ALU & 1)
         budget->room -= dispatch_half(core, half + 1, BIT(ISSUE_ALU), &budget->ports[1], budget->room);

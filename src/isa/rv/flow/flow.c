@@ -11,7 +11,7 @@
 #include "isa/rv/marker.h"
 #include "isa/rv/step/step.h"
 
-enum { N_DECODED = 16384, N_PAGES = 256, N_FILTER = 256, PAGE_BITS = 12 };
+enum { N_DECODED = 32768, N_PAGES = 256, N_FILTER = 256, PAGE_BITS = 12 };
 
 typedef enum kind { KIND_BODY, KIND_LOAD, KIND_STORE, KIND_BRANCH, KIND_JAL, KIND_JALR, KIND_ALONE } kind;
 
@@ -19,19 +19,37 @@ typedef struct count { // as tl_static_count
     uint16_t cell, amount;
 } count;
 
-// Two lines of the host: fetch reads the first, retirement the second.
-typedef struct decoded {
+// Counts of instructions that retire, by what they depend on: opcode, length, hints of calls.
+typedef struct count_set {
+    uint32_t n;
+    count counts[TL_MAX_STATIC];
+} count_set;
+enum { N_COUNT_SETS = TL_N_OPCS << 3 };
+
+typedef struct decoded { // a line of the host
     _Alignas(64) uint64_t pc;
     uint32_t bits;
-    uint8_t kind, len, n_counts;
-    uint8_t rd, rs1; // as in the instruction
-    bool is_fp, ends_run, is_shift, is_marker;
-    uint16_t opc;
+    uint16_t opc, count_set;
     tl_op op;
-    tl_pipe_insn pipe;
-    count counts[TL_MAX_STATIC];
+    tl_flow_pipe pipe;
+    uint8_t kind, len, timing;
+    uint8_t rd, rs1; // as in the instruction
+    // is_special: a marker, or an instruction with floating-point registers. ends_run: of fetch.
+    bool is_special, is_fp, is_marker, ends_run;
+    bool is_call, is_return;
 } decoded;
-_Static_assert(sizeof(decoded) == 128, "a power of two");
+_Static_assert(sizeof(decoded) == 64, "a power of two");
+
+// An instruction in flight: what takes it back, and what lets it retire.
+typedef struct in_flight {
+    uint64_t old;          // value of the destination
+    uint8_t *host;         // of a store; NULL: none, and its other members are not valid
+    uint64_t value, vaddr; // of a store
+    uint32_t bits;         // 0: its fetch failed
+    uint16_t count_set;
+    uint8_t dest, fflags, size;
+    bool is_taken;
+} in_flight;
 
 typedef struct page { // of this generation only
     uint64_t vpage;
@@ -53,18 +71,13 @@ typedef struct flow {
     uint64_t generation;
     uint8_t alone_rs1; // address of the atomic that waits to execute alone; TL_NO_REG: it is none
     registers suspended;
-    // One element for each entry.
-    uint64_t old[TL_MAX_IN_FLIGHT], pc[TL_MAX_IN_FLIGHT], value[TL_MAX_IN_FLIGHT];
-    uint8_t *host[TL_MAX_IN_FLIGHT]; // of a store; NULL: none
-    uint64_t vaddr[TL_MAX_IN_FLIGHT];
-    uint32_t bits[TL_MAX_IN_FLIGHT];
-    uint8_t dest[TL_MAX_IN_FLIGHT], fflags[TL_MAX_IN_FLIGHT], size[TL_MAX_IN_FLIGHT];
-    bool is_taken[TL_MAX_IN_FLIGHT];
+    in_flight entries[TL_MAX_IN_FLIGHT];
     // Stores in flight, oldest first.
     uint32_t first_store, end_store; // counts
     uint16_t stores[TL_MAX_IN_FLIGHT];
-    uint16_t filter[N_FILTER]; // stores in flight by the eight bytes they touch
-    page pages[3][N_PAGES];    // [tl_access]
+    uint16_t filter[N_FILTER];          // stores in flight by the eight bytes they touch
+    page pages[3][N_PAGES];             // [tl_access]
+    count_set count_sets[N_COUNT_SETS]; // n == 0: not known yet
     decoded decoded[N_DECODED];
 } flow;
 
@@ -159,11 +172,11 @@ static uint64_t merge_stores(const flow *f, const uint8_t *host, uint32_t size_b
     uint8_t bytes[8] = {0};
     memcpy(bytes, host, size_bytes);
     for (uint32_t i = f->first_store; i != f->end_store; i++) {
-        const uint32_t entry = f->stores[i & (TL_MAX_IN_FLIGHT - 1)];
-        for (uint32_t k = 0; k < f->size[entry]; k++) {
-            const uintptr_t at = (uintptr_t)f->host[entry] + k - (uintptr_t)host;
+        const in_flight *e = &f->entries[f->stores[i & (TL_MAX_IN_FLIGHT - 1)]];
+        for (uint32_t k = 0; k < e->size; k++) {
+            const uintptr_t at = (uintptr_t)e->host + k - (uintptr_t)host;
             if (at < size_bytes)
-                bytes[at] = (uint8_t)(f->value[entry] >> 8 * k);
+                bytes[at] = (uint8_t)(e->value >> 8 * k);
         }
     }
     uint64_t value;
@@ -174,10 +187,10 @@ static uint64_t merge_stores(const flow *f, const uint8_t *host, uint32_t size_b
 // The youngest store that has any of the bytes mostly has all of them.
 static TL_NOINLINE uint64_t read_stores(const flow *f, const uint8_t *host, uint32_t size_bytes) {
     for (uint32_t i = f->end_store; i != f->first_store; i--) {
-        const uint32_t entry = f->stores[(i - 1) & (TL_MAX_IN_FLIGHT - 1)];
-        const uintptr_t from = (uintptr_t)host - (uintptr_t)f->host[entry], stored = f->size[entry];
+        const in_flight *e = &f->entries[f->stores[(i - 1) & (TL_MAX_IN_FLIGHT - 1)]];
+        const uintptr_t from = (uintptr_t)host - (uintptr_t)e->host, stored = e->size;
         if (from < stored && from + size_bytes <= stored)
-            return f->value[entry] >> 8 * from & UINT64_MAX >> (64 - 8 * size_bytes);
+            return e->value >> 8 * from & UINT64_MAX >> (64 - 8 * size_bytes);
         if (from < stored || -from < size_bytes)
             return merge_stores(f, host, size_bytes);
     }
@@ -192,7 +205,23 @@ static uint64_t read_bytes(flow *f, const uint8_t *host, uint32_t size_bytes) {
 
 // ---- Decoding.
 
-static void decode(decoded *d, uint64_t pc, uint32_t bits) {
+// The core counts look-ups of data as it makes them, and cycles as they pass.
+static uint16_t count_set_of(flow *f, const tl_decoded *insn) {
+    const uint32_t hints = (uint32_t)tl_is_link(insn->rd) | (uint32_t)tl_jalr_is_return(insn->rd, insn->rs1) << 1;
+    const uint32_t index = (uint32_t)insn->opc << 3 | (uint32_t)(insn->len == 2) << 2 | hints;
+    count_set *set = &f->count_sets[index];
+    if (set->n != 0)
+        return (uint16_t)index;
+    tl_static_count counts[TL_MAX_STATIC];
+    const uint32_t n = tl_insn_static(insn, counts);
+    for (uint32_t i = 0; i < n; i++)
+        if (counts[i].cell != TL_S_HART_CYC_ISSUE && counts[i].cell != TL_S_L1D_LOAD && counts[i].cell != TL_S_L1D_STORE &&
+            counts[i].cell != TL_S_DTLB_ACCESS)
+            set->counts[set->n++] = (count){.cell = counts[i].cell, .amount = (uint16_t)counts[i].amount};
+    return (uint16_t)index;
+}
+
+static TL_NOINLINE void decode(flow *f, decoded *d, uint64_t pc, uint32_t bits) {
     tl_decoded insn;
     tl_decode(bits, &insn);
     *d = (decoded){.pc = pc, .bits = bits, .len = insn.len, .opc = insn.opc, .rd = insn.rd, .rs1 = insn.rs1};
@@ -203,10 +232,16 @@ static void decode(decoded *d, uint64_t pc, uint32_t bits) {
         d->pipe.cls = TL_CLASS_SYSTEM;
         return;
     }
-    tl_insn_pipe(&insn, &d->pipe);
+    tl_pipe_insn pipe;
+    tl_insn_pipe(&insn, &pipe);
+    d->pipe = (tl_flow_pipe){.cls = (uint8_t)pipe.cls, .size_bytes = pipe.size_bytes, .dest = pipe.dest};
+    memcpy(d->pipe.src, pipe.src, sizeof d->pipe.src);
     d->is_fp = tl_insn_is_fp(&insn);
     d->is_marker = tl_insn_is_marker(&insn);
-    switch (d->pipe.cls) {
+    d->is_special = d->is_fp || d->is_marker;
+    d->is_call = (pipe.cls == TL_CLASS_JAL || pipe.cls == TL_CLASS_JALR) && tl_is_link(insn.rd);
+    d->is_return = pipe.cls == TL_CLASS_JALR && tl_jalr_is_return(insn.rd, insn.rs1);
+    switch (pipe.cls) {
     case TL_CLASS_LOAD:
     case TL_CLASS_FP_LOAD: d->kind = KIND_LOAD; break;
     case TL_CLASS_STORE:
@@ -223,6 +258,7 @@ static void decode(decoded *d, uint64_t pc, uint32_t bits) {
     case TL_CLASS_SYSTEM: d->kind = KIND_ALONE; break;
     default: d->kind = KIND_BODY; break;
     }
+    bool is_shift = pipe.cls == TL_CLASS_BITMANIP;
     switch (insn.opc) {
     case TL_OPC_slli:
     case TL_OPC_srli:
@@ -235,22 +271,18 @@ static void decode(decoded *d, uint64_t pc, uint32_t bits) {
     case TL_OPC_sra:
     case TL_OPC_sllw:
     case TL_OPC_srlw:
-    case TL_OPC_sraw: d->is_shift = true; break;
-    default: d->is_shift = d->pipe.cls == TL_CLASS_BITMANIP; break;
+    case TL_OPC_sraw: is_shift = true; break;
+    default: break;
     }
-    // The core counts look-ups of data as it makes them, and cycles as they pass.
-    tl_static_count counts[TL_MAX_STATIC];
-    const uint32_t n = tl_insn_static(&insn, counts);
-    for (uint32_t i = 0; i < n; i++)
-        if (counts[i].cell != TL_S_HART_CYC_ISSUE && counts[i].cell != TL_S_L1D_LOAD && counts[i].cell != TL_S_L1D_STORE &&
-            counts[i].cell != TL_S_DTLB_ACCESS)
-            d->counts[d->n_counts++] = (count){.cell = counts[i].cell, .amount = (uint16_t)counts[i].amount};
+    d->timing = (uint8_t)((is_shift ? (uint32_t)TL_FLOW_SHIFT : (uint32_t)pipe.cls) + (pipe.size_bytes == 8 ? TL_FLOW_DOUBLE : 0));
+    if (d->kind != KIND_ALONE) // others do not retire here
+        d->count_set = count_set_of(f, &insn);
 }
 
 static const decoded *decoded_at(flow *f, uint64_t pc, uint32_t bits) {
     decoded *d = &f->decoded[pc >> 1 & (N_DECODED - 1)];
     if (TL_UNLIKELY(d->pc != pc || d->bits != bits || d->len == 0))
-        decode(d, pc, bits);
+        decode(f, d, pc, bits);
     return d;
 }
 
@@ -340,10 +372,11 @@ static uint64_t *register_of(tl_rv_hart *rv, uint8_t dest) { return dest < 32 ? 
 
 static uint64_t paddr_of(const tl_hart *h, const uint8_t *host) { return (uintptr_t)host - (uintptr_t)h->ram + TL_RAM_BASE_PADDR; }
 
-static void execute(flow *f, const decoded *d, uint32_t entry, tl_flow_insn *insn) {
+// Fills what depends on values: next_pc, addresses, is_taken, is_redone.
+TL_ALWAYS_INLINE void execute(flow *f, const decoded *d, in_flight *e, uint32_t entry, tl_flow_insn *insn) {
     tl_hart *h = f->base.h;
     tl_rv_hart *rv = tl_rv(h);
-    const uint64_t after = insn->pc + d->len;
+    const uint64_t pc = insn->pc, after = pc + d->len;
     const uint64_t vaddr = rv->x[d->op.rs1] + (uint64_t)(int64_t)d->op.imm;
     insn->next_pc = after;
     switch ((kind)d->kind) {
@@ -366,61 +399,64 @@ static void execute(flow *f, const decoded *d, uint32_t entry, tl_flow_insn *ins
         if (!host)
             break;
         insn->paddr = paddr_of(h, host);
-        f->host[entry] = host;
-        f->vaddr[entry] = vaddr;
-        f->size[entry] = d->pipe.size_bytes;
-        f->value[entry] = d->pipe.cls == TL_CLASS_STORE ? rv->x[d->op.rs2] : rv->f[d->op.rs2];
+        e->host = host;
+        e->vaddr = vaddr;
+        e->size = d->pipe.size_bytes;
+        e->value = d->pipe.cls == TL_CLASS_STORE ? rv->x[d->op.rs2] : rv->f[d->op.rs2];
         f->stores[f->end_store++ & (TL_MAX_IN_FLIGHT - 1)] = (uint16_t)entry;
         note_store(f, host, d->pipe.size_bytes, 1);
         break;
     }
     case KIND_BRANCH:
-        insn->is_taken = f->is_taken[entry] = tl_taken[d->opc](h, &d->op);
-        insn->target = insn->pc + (uint64_t)(int64_t)d->op.imm;
+        insn->is_taken = e->is_taken = tl_taken[d->opc](h, &d->op);
+        insn->target = pc + (uint64_t)(int64_t)d->op.imm;
         insn->next_pc = insn->is_taken ? insn->target : after;
         break;
     case KIND_JAL:
-        insn->next_pc = insn->target = insn->pc + (uint64_t)(int64_t)d->op.imm;
-        insn->is_call = tl_is_link(d->rd);
+        insn->next_pc = insn->target = pc + (uint64_t)(int64_t)d->op.imm;
         rv->x[d->op.rd] = after;
         break;
     case KIND_JALR:
         insn->next_pc = vaddr & ~UINT64_C(1);
-        insn->is_call = tl_is_link(d->rd);
-        insn->is_return = tl_jalr_is_return(d->rd, d->rs1);
         rv->x[d->op.rd] = after;
         break;
     default:
-        insn->is_redone = !tl_exec_full[d->opc](h, &d->op, insn->pc);
+        insn->is_redone = !tl_exec_full[d->opc](h, &d->op, pc);
         if (d->is_fp)
             tl_fp_harvest(h);
         break;
     }
 }
 
+static bool must_be_alone(const tl_hart *h, const decoded *d) {
+    return (d->is_marker && h->mark) || (h->is_privileged && h->is_fp_off && d->is_fp);
+}
+
 static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn) {
     flow *f = flow_of(base);
     tl_hart *h = base->h;
+    in_flight *e = &f->entries[entry];
     uint32_t bits;
-    bool is_first, straddles;
+    bool is_first = false, straddles = false;
     *ret_insn = (tl_flow_insn){.pc = pc, .pipe = {.cls = TL_CLASS_SYSTEM}};
     f->alone_rs1 = TL_NO_REG;
-    const bool is_traced = base->is_traced && read_traced(f, pc, &bits);
+    const bool is_traced = base->is_traced;
     if (is_traced) {
+        if (TL_UNLIKELY(!read_traced(f, pc, &bits)))
+            return TL_FLOW_UNTRACED;
         f->run_vline = TL_NO_LINE;
-        straddles = false;
     } else if (!fetch_bits(f, pc, &bits, &is_first, &straddles)) {
         f->next_pc = pc;
-        f->bits[entry] = 0;
+        e->bits = 0;
         return TL_FLOW_ALONE;
     }
     const decoded *d = decoded_at(f, pc, bits);
     ret_insn->pipe = d->pipe;
     ret_insn->len = d->len;
-    ret_insn->is_shift = d->is_shift;
-    if (d->kind == KIND_ALONE || (TL_UNLIKELY(d->is_marker) && h->mark) || (TL_UNLIKELY(h->is_privileged) && h->is_fp_off && d->is_fp)) {
+    ret_insn->timing = d->timing;
+    e->bits = bits;
+    if (d->kind == KIND_ALONE || (TL_UNLIKELY(d->is_special) && must_be_alone(h, d))) {
         f->next_pc = pc;
-        f->bits[entry] = bits;
         if (d->pipe.cls == TL_CLASS_AMO || d->pipe.cls == TL_CLASS_SC)
             f->alone_rs1 = d->rs1;
         if (straddles)
@@ -430,14 +466,16 @@ static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_
     if (!is_traced)
         tl_fetch_count_groups(h, pc, pc + d->len, is_first);
     tl_rv_hart *rv = tl_rv(h);
-    f->pc[entry] = pc;
-    f->bits[entry] = bits;
-    f->host[entry] = NULL;
-    f->is_taken[entry] = false;
-    f->dest[entry] = d->pipe.dest;
-    f->fflags[entry] = rv->fflags;
-    f->old[entry] = d->pipe.dest == TL_NO_REG ? 0 : *register_of(rv, d->pipe.dest);
-    execute(f, d, entry, ret_insn);
+    ret_insn->is_call = d->is_call;
+    ret_insn->is_return = d->is_return;
+    e->host = NULL;
+    e->is_taken = false;
+    e->count_set = d->count_set;
+    e->dest = d->pipe.dest;
+    e->fflags = rv->fflags;
+    if (d->pipe.dest != TL_NO_REG)
+        e->old = *register_of(rv, d->pipe.dest);
+    execute(f, d, e, entry, ret_insn);
     f->next_pc = pc + d->len;
     if (!is_traced && is_run_over(f, d, f->next_pc))
         f->run_vline = TL_NO_LINE;
@@ -446,12 +484,13 @@ static tl_flow_result fetch(tl_flow *base, uint32_t entry, uint64_t pc, tl_flow_
 
 static void take_back(tl_flow *base, uint32_t entry) {
     flow *f = flow_of(base);
+    const in_flight *e = &f->entries[entry];
     tl_rv_hart *rv = tl_rv(base->h);
-    if (f->dest[entry] != TL_NO_REG)
-        *register_of(rv, f->dest[entry]) = f->old[entry];
-    rv->fflags = f->fflags[entry];
-    if (f->host[entry]) {
-        note_store(f, f->host[entry], f->size[entry], -1);
+    if (e->dest != TL_NO_REG)
+        *register_of(rv, e->dest) = e->old;
+    rv->fflags = e->fflags;
+    if (e->host) {
+        note_store(f, e->host, e->size, -1);
         f->end_store -= 1;
     }
     f->run_vline = TL_NO_LINE;
@@ -460,18 +499,19 @@ static void take_back(tl_flow *base, uint32_t entry) {
 static void retire(tl_flow *base, uint32_t entry) {
     flow *f = flow_of(base);
     tl_hart *h = base->h;
-    const decoded *d = decoded_at(f, f->pc[entry], f->bits[entry]);
-    if (f->host[entry]) {
-        set_bytes(f->host[entry], f->size[entry], f->value[entry]);
-        note_store(f, f->host[entry], f->size[entry], -1);
+    const in_flight *e = &f->entries[entry];
+    const count_set *set = &f->count_sets[e->count_set];
+    if (e->host) {
+        set_bytes(e->host, e->size, e->value);
+        note_store(f, e->host, e->size, -1);
         f->first_store += 1;
     }
-    for (uint32_t i = 0; i < d->n_counts; i++)
-        h->tally[d->counts[i].cell] += d->counts[i].amount;
-    h->tally[TL_S_HART_BRANCH_TAKEN] += f->is_taken[entry];
+    for (uint32_t i = 0; i < set->n; i++)
+        h->tally[set->counts[i].cell] += set->counts[i].amount;
+    h->tally[TL_S_HART_BRANCH_TAKEN] += e->is_taken;
 }
 
-static uint32_t bits_of(tl_flow *base, uint32_t entry) { return flow_of(base)->bits[entry]; }
+static uint32_t bits_of(tl_flow *base, uint32_t entry) { return flow_of(base)->entries[entry].bits; }
 
 // ---- Alone.
 
@@ -511,11 +551,12 @@ static void swap64(uint64_t *a, uint64_t *b) {
 
 static void swap(flow *f, uint32_t entry) {
     tl_rv_hart *rv = tl_rv(f->base.h);
-    if (f->dest[entry] != TL_NO_REG)
-        swap64(register_of(rv, f->dest[entry]), &f->old[entry]);
+    in_flight *e = &f->entries[entry];
+    if (e->dest != TL_NO_REG)
+        swap64(register_of(rv, e->dest), &e->old);
     const uint8_t fflags = rv->fflags;
-    rv->fflags = f->fflags[entry];
-    f->fflags[entry] = fflags;
+    rv->fflags = e->fflags;
+    e->fflags = fflags;
 }
 
 static void read_registers(const tl_hart *h, registers *ret) {
@@ -543,8 +584,8 @@ static void suspend(tl_flow *base, uint64_t first, uint32_t n, uint32_t ring_mas
 // A store in flight would not reach its page any more, because another hart changed the mapping.
 static bool has_lost_page(flow *f) {
     for (uint32_t i = f->first_store; i != f->end_store; i++) {
-        const uint32_t entry = f->stores[i & (TL_MAX_IN_FLIGHT - 1)];
-        if (reach(f, f->vaddr[entry], f->size[entry], TL_ACCESS_STORE) != f->host[entry])
+        const in_flight *e = &f->entries[f->stores[i & (TL_MAX_IN_FLIGHT - 1)]];
+        if (reach(f, e->vaddr, e->size, TL_ACCESS_STORE) != e->host)
             return true;
     }
     return false;
