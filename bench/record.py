@@ -108,6 +108,8 @@ def main():
     if args.record:
         about = ("Host instructions under cachegrind, with `--instructions`." if args.instructions
                  else f"Processor time, the least of {args.repeat} runs that take turns.")
+        if args.quick:
+            about += " Runs are the short ones of `--quick`: start-up and the writing of the file are a larger part of them."
         section.record("bench/record.py", "\n".join(["## Exact profiles", "", f"`bench/record.py` (part of `make bench`) says what the columns are. {about}",
                                                      "", *lines, "", *targets]))
 

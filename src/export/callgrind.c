@@ -50,7 +50,7 @@ static const char *name_of(const tl_profile *p, uint32_t function) {
 static void put_call(grind *g, const edge *e) {
     const tl_profile *p = g->profile;
     const tl_profile_function *callee = &p->functions[e->callee];
-    put_name(g, "cob", &g->objects, tl_export_object_path(p, callee->object));
+    put_name(g, "cob", &g->objects, tl_profile_object_path(p, callee->object));
     put_name(g, "cfi", &g->files, file_of(p, callee->source));
     put_name(g, "cfn", &g->functions, callee->name);
     fprintf(g->stream, "calls=%" PRIu64 " 0x%" PRIx64 " %u\n", e->n_calls, callee->address, callee->line);
@@ -166,7 +166,7 @@ static void put_functions(grind *g, const tl_profile_insn **insns) {
         const uint32_t object = function != TL_PROFILE_NONE ? p->functions[function].object : insns[i]->object;
         uint32_t source = function != TL_PROFILE_NONE ? p->functions[function].source : TL_PROFILE_NONE;
         fputc('\n', g->stream);
-        put_name(g, "ob", &g->objects, tl_export_object_path(p, object));
+        put_name(g, "ob", &g->objects, tl_profile_object_path(p, object));
         put_name(g, "fl", &g->files, file_of(p, source));
         put_name(g, "fn", &g->functions, name_of(p, function));
         for (; i < p->n_insns && insns[i]->function == function && (function != TL_PROFILE_NONE || insns[i]->object == object); i++)

@@ -252,7 +252,7 @@ static void put_libraries(fox *f) {
     tl_json *json = &f->json;
     tl_json_begin_array(json, "libs");
     for (uint32_t i = 0; i < f->profile->n_objects; i++) {
-        const char *path = tl_export_object_path(f->profile, i), *name = tl_base_name(path);
+        const char *path = tl_profile_object_path(f->profile, i), *name = tl_base_name(path);
         tl_json_begin_object(json, NULL);
         tl_json_string(json, "name", name);
         tl_json_string(json, "path", path);

@@ -28,7 +28,7 @@ static tl_status print_stack(void *ctx, const tl_export_stack *stack, tl_error *
             if (frame->is_inlined)
                 fputs(" (inlined)\n", s->stream);
             else
-                fprintf(s->stream, " (%s)\n", frame->object == TL_PROFILE_NONE ? "[unknown]" : tl_export_object_path(p, frame->object));
+                fprintf(s->stream, " (%s)\n", frame->object == TL_PROFILE_NONE ? "[unknown]" : tl_profile_object_path(p, frame->object));
         }
         fputc('\n', s->stream);
     }

@@ -154,7 +154,7 @@ static void put_mapping(perfdata *f, const tl_profile_mapping *m) {
     }
     put(&f->data, 5, 4); // PROT_READ | PROT_EXEC
     put(&f->data, 2, 4); // MAP_PRIVATE
-    put_name(&f->data, object->kind[0] && strcmp(object->kind, "none") == 0 ? "[unknown]" : tl_export_object_path(f->profile, m->object),
+    put_name(&f->data, object->kind[0] && strcmp(object->kind, "none") == 0 ? "[unknown]" : tl_profile_object_path(f->profile, m->object),
              4096);
     put_sample_id(f, thread);
     end_record(f, at);

@@ -184,7 +184,7 @@ static void put_mapping(pprof *p, uint32_t object) {
     put_number(&p->message, MAPPING_START, start < limit ? start : 0);
     put_number(&p->message, MAPPING_LIMIT, limit);
     put_number(&p->message, MAPPING_OFFSET, offset);
-    put_text(p, &p->message, MAPPING_FILE, tl_export_object_path(profile, object));
+    put_text(p, &p->message, MAPPING_FILE, tl_profile_object_path(profile, object));
     put_text(p, &p->message, MAPPING_BUILD_ID, profile->objects[object].build_id);
     for (uint32_t has = 0; has < 4; has++)
         put_number(&p->message, MAPPING_HAS_FUNCTIONS + has, 1);

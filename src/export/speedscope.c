@@ -50,7 +50,7 @@ static tl_status add_frames(void *ctx, const tl_export_stack *stack, tl_error *e
         if (frame->path)
             tl_json_string(&s->json, "file", frame->path);
         else if (frame->object != TL_PROFILE_NONE)
-            tl_json_string(&s->json, "file", tl_export_object_path(s->profile, frame->object));
+            tl_json_string(&s->json, "file", tl_profile_object_path(s->profile, frame->object));
         if (frame->start_line != 0)
             tl_json_u64(&s->json, "line", frame->start_line);
         tl_json_end_object(&s->json);

@@ -17,12 +17,6 @@ typedef struct walker {
 
 tl_status tl_export_no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for an export"); }
 
-const char *tl_export_object_path(const tl_profile *profile, uint32_t object) {
-    static const char aliases[] = "/tally/"; // TL_PATH_ALIASES of linux/file/path.h
-    const char *path = profile->objects[object].path;
-    return strncmp(path, aliases, sizeof aliases - 1) == 0 ? tl_base_name(path) : path;
-}
-
 const char *tl_export_thread_name(const tl_profile *profile, uint32_t thread, char *ret_text, size_t size_bytes) {
     const tl_profile_thread *row = &profile->threads[thread];
     snprintf(ret_text, size_bytes, "%s-%ld", row->name, (long)row->tid);

@@ -7,28 +7,25 @@
 
 tl_status tl_profile_walk_init(const tl_profile *p, tl_profile_walk *walk, tl_error *err) {
     const size_t n = (size_t)p->n_contexts + 1;
-    *walk = (tl_profile_walk){.first_callee = malloc(n * sizeof *walk->first_callee),
-                              .next = malloc(n * sizeof *walk->next),
-                              .path = malloc(n * sizeof *walk->path)};
-    if (!walk->first_callee || !walk->next || !walk->path) {
+    *walk = (tl_profile_walk){.links = malloc(n * sizeof *walk->links), .path = malloc(n * sizeof *walk->path)};
+    if (!walk->links || !walk->path) {
         tl_profile_walk_done(walk);
         return tl_fail(err, TL_ENOMEM, "the host has no memory left for %" PRIu32 " calling contexts", p->n_contexts);
     }
     for (uint32_t c = 0; c < p->n_contexts; c++)
-        walk->first_callee[c] = walk->next[c] = TL_PROFILE_NONE;
+        walk->links[c] = (tl_profile_link){TL_PROFILE_NONE, TL_PROFILE_NONE};
     for (uint32_t c = p->n_contexts; c-- > 0;) {
         const uint32_t parent = p->contexts[c].parent;
         if (parent == TL_PROFILE_NONE)
             continue;
-        walk->next[c] = walk->first_callee[parent];
-        walk->first_callee[parent] = c;
+        walk->links[c].next = walk->links[parent].first_callee;
+        walk->links[parent].first_callee = c;
     }
     return TL_OK;
 }
 
 void tl_profile_walk_done(tl_profile_walk *walk) {
-    free(walk->first_callee);
-    free(walk->next);
+    free(walk->links);
     free(walk->path);
     *walk = (tl_profile_walk){0};
 }
@@ -44,9 +41,9 @@ tl_profile_step tl_profile_walk_step(const tl_profile *p, tl_profile_walk *walk,
             walk->next_root++;
         return walk->next_root < p->n_contexts ? enter(walk, walk->next_root++, ret_context) : TL_PROFILE_ENDS;
     }
-    const uint32_t last = walk->path[walk->n_path - 1], callee = walk->first_callee[last];
+    const uint32_t last = walk->path[walk->n_path - 1], callee = walk->links[last].first_callee;
     if (callee != TL_PROFILE_NONE) {
-        walk->first_callee[last] = walk->next[callee];
+        walk->links[last].first_callee = walk->links[callee].next;
         return enter(walk, callee, ret_context);
     }
     walk->n_path--;

@@ -6,9 +6,13 @@
 
 #include "profile/profile.h"
 
+typedef struct tl_profile_link { // of a context; TL_PROFILE_NONE: none
+    uint32_t first_callee, next;
+} tl_profile_link;
+
 typedef struct tl_profile_walk {
-    uint32_t *first_callee, *next; // by context; TL_PROFILE_NONE: none
-    uint32_t *path;                // contexts that are entered and not left, the outermost first
+    tl_profile_link *links; // by context
+    uint32_t *path;         // contexts that are entered and not left, the outermost first
     uint32_t n_path;
     uint32_t next_root;
 } tl_profile_walk;

@@ -52,6 +52,12 @@ uint32_t tl_profile_find_event(const tl_profile *profile, const char *name) {
     return TL_PROFILE_NONE;
 }
 
+const char *tl_profile_object_path(const tl_profile *profile, uint32_t object) {
+    static const char aliases[] = "/tally/"; // TL_PATH_ALIASES of linux/file/path.h
+    const char *path = profile->objects[object].path, *slash = strrchr(path, '/');
+    return strncmp(path, aliases, sizeof aliases - 1) == 0 ? slash + 1 : path;
+}
+
 uint64_t tl_profile_context_total(const tl_profile *profile, uint32_t event) {
     uint64_t sum = 0;
     for (uint32_t k = 0; k < profile->n_context_counts; k++)

@@ -182,6 +182,8 @@ void *tl_profile_grow(void **items, uint32_t *n, size_t item_bytes);
 const char *tl_profile_setting_of(const tl_profile *profile, const char *name);
 // The number of an event, or TL_PROFILE_NONE.
 uint32_t tl_profile_find_event(const tl_profile *profile, const char *name);
+// The path of an object. A file of the host that the guest saw by an alias has its last name alone.
+const char *tl_profile_object_path(const tl_profile *profile, uint32_t object);
 // The sum of a signal over the contexts; 0 if it was not counted by call.
 uint64_t tl_profile_context_total(const tl_profile *profile, uint32_t event);
 

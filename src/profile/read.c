@@ -26,10 +26,11 @@ static tl_status damaged(const profile_reader *r, tl_error *err) {
     return tl_fail(err, TL_EFORMAT, "%s: the profile is damaged in its table %s; record it again", r->name, r->table);
 }
 
+// Large profiles are read number by number: a value is looked up once. No other thread has it.
 static uint64_t number(profile_reader *r) {
-    const int column = r->column++;
-    r->is_damaged |= sqlite3_column_type(r->row, column) != SQLITE_INTEGER;
-    return (uint64_t)sqlite3_column_int64(r->row, column);
+    sqlite3_value *value = sqlite3_column_value(r->row, r->column++);
+    r->is_damaged |= sqlite3_value_type(value) != SQLITE_INTEGER;
+    return (uint64_t)sqlite3_value_int64(value);
 }
 
 static uint32_t number_below(profile_reader *r, uint64_t limit) {
@@ -527,7 +528,7 @@ tl_status tl_profile_read(const void *bytes, size_t n_bytes, const char *name, t
     tl_status status = tl_profile_new(&r.profile, err);
     if (status != TL_OK)
         return status;
-    if (sqlite3_open(":memory:", &r.database) != SQLITE_OK ||
+    if (sqlite3_open_v2(":memory:", &r.database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
         sqlite3_db_config(r.database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL) != SQLITE_OK ||
         sqlite3_db_config(r.database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) != SQLITE_OK ||
         sqlite3_deserialize(r.database, "main", (unsigned char *)(uintptr_t)bytes, (sqlite3_int64)n_bytes, (sqlite3_int64)n_bytes,

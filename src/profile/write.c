@@ -302,9 +302,13 @@ static void put_all(writer *w) {
 
 tl_status tl_profile_write(const tl_profile *profile, FILE *stream, const char *name, tl_error *err) {
     writer w = {.profile = profile};
-    char pragmas[160];
-    w.has_failed = sqlite3_open_v2("profile", &w.database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "memdb") != SQLITE_OK;
-    snprintf(pragmas, sizeof pragmas, "PRAGMA page_size = 4096; PRAGMA application_id = %d; PRAGMA user_version = %d",
+    char pragmas[256];
+    w.has_failed =
+        sqlite3_open_v2("profile", &w.database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, "memdb") != SQLITE_OK;
+    // One connection writes the file once, in memory, and drops it when anything fails: no journal.
+    snprintf(pragmas, sizeof pragmas,
+             "PRAGMA page_size = 4096; PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -65536; "
+             "PRAGMA application_id = %d; PRAGMA user_version = %d",
              TL_PROFILE_APPLICATION_ID, TL_PROFILE_VERSION);
     if (!w.has_failed) {
         run_sql(&w, pragmas);

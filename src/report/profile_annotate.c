@@ -149,7 +149,7 @@ static void annotate_function(annotation *a, uint32_t function) {
         end = i + 1;
     }
     a->hot = tl_profile_real(value_of(a, 0)) * a->options->hot_percent / 100;
-    put_heading(a, p->functions[function].name, p->objects[p->functions[function].object].path);
+    put_heading(a, p->functions[function].name, tl_profile_object_path(p, p->functions[function].object));
     uint32_t source = TL_PROFILE_NONE, line = 0, inlined = TL_PROFILE_NONE;
     for (uint32_t i = first; i < end; i++) {
         const tl_profile_insn *insn = &p->insns[i];

@@ -213,6 +213,7 @@ def annotated_source_has_text_counts_and_targets():
     status, stdout, _ = tally("annotate", "-i", path, "--color", "always", "inner")
     contains(stdout, "\033[1;31m")
     fails(["annotate", "-i", path, "iner"], 2, "no function and no source file", "did you mean inner")
+    fails(["annotate", "-i", path, "inne"], 2, "no function and no source file", "did you mean inner")
 
 
 @test
@@ -350,6 +351,15 @@ def files_that_are_no_profiles_are_refused():
         with open(file(name), "wb") as stream:
             stream.write(content)
         fails(["report", file(name)], 125, f"{file(name)}: ", part)
+    for change in ("event SET place = 'x'", "thread SET tid = NULL", "count SET n = n + 1", "function SET object = 99", "instruction SET line = 1.5"):
+        with open(file("changed"), "wb") as stream:
+            stream.write(good)
+        try:
+            with sqlite3.connect(file("changed")) as database:
+                database.execute("UPDATE " + change)
+        except sqlite3.IntegrityError:
+            continue  # the schema itself refuses it
+        fails(["report", file("changed")], 125, "damaged in its table " + change.split()[0])
     with sqlite3.connect(file("foreign")) as database:
         database.execute("CREATE TABLE notes (text)")
     fails(["report", file("foreign")], 125, "this is no profile")
