@@ -40,16 +40,6 @@ static int complain(int status, const char *where, const char *what) {
     return status;
 }
 
-static int status_of(tl_status status) {
-    switch (status) {
-    case TL_ENOENT:
-    case TL_EINVAL: return STATUS_USAGE;
-    case TL_EACCESS:
-    case TL_EFORMAT: return STATUS_NOT_EXECUTABLE;
-    default: return STATUS_FAILED;
-    }
-}
-
 // Files of a comparison. They take their places together, when it has succeeded.
 typedef struct files {
     cli_output report, plot, program; // outputs of the options
@@ -155,7 +145,7 @@ int cli_compare(cli_options *options) {
     cli_progress_begin(!options->no_progress);
     tl_status done = tl_compare(&options->compare, &comparison, &err);
     cli_progress_end();
-    status = done == TL_OK ? write_all(options, comparison, &f) : complain(status_of(done), "", err.text);
+    status = done == TL_OK ? write_all(options, comparison, &f) : complain(cli_status_of_run(done), "", err.text);
 out:
     if (!close_all(&f, status == 0) && status == 0)
         status = STATUS_FAILED;

@@ -55,5 +55,5 @@ int cli_export(const cli_options *options) {
         return STATUS_FAILED;
     if (is_file && status == TL_OK && !options->output)
         fprintf(stderr, "tally: wrote %s\n", path);
-    return status == TL_OK ? 0 : status == TL_ENOENT || status == TL_EINVAL ? STATUS_USAGE : STATUS_FAILED;
+    return cli_status_of_question(status);
 }

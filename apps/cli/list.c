@@ -26,8 +26,10 @@ int cli_list(const cli_options *options) {
     for (size_t i = 0; i < n_kinds; i++) {
         tl_list *list;
         tl_list_kind kind = options->lists_everything ? all[i].kind : options->list_kind;
-        tl_status status = options->pmu ? tl_list_pmu_events(options->pmu, options->list_glob, &list, &err)
-                                        : tl_list_new(kind, options->list_glob, options->run.machine, options->run.overrides, &list, &err);
+        tl_status status = options->list_portable ? tl_list_portable_events(options->pmu, options->list_glob, &list, &err)
+                           : options->pmu
+                               ? tl_list_pmu_events(options->pmu, options->list_glob, &list, &err)
+                               : tl_list_new(kind, options->list_glob, options->run.machine, options->run.overrides, &list, &err);
         if (status == TL_ENOENT && n_kinds > 2) {
             if (!has_remedy(&nearest))
                 nearest = err;

@@ -4,10 +4,12 @@
 // options are found here, before anything runs.
 #include "options.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ids.h"
 #include "parser.h"
@@ -271,10 +273,14 @@ static bool finish_record(cli_parser *p, int argc, char *const *argv, int first)
     if (o->run.kernel || o->run.bios) {
         if (o->records_uops)
             return cli_fail(p, "--pipeline is of a program; tally record -- PROGRAM");
+        if (o->run.kernel_symbols && access(o->run.kernel_symbols, R_OK) != 0)
+            return cli_fail(p, "--vmlinux %s: %s", o->run.kernel_symbols, strerror(errno));
         const bool is_good = finish_boot(p, argc, argv, first);
         o->wants_report = false;
         return is_good;
     }
+    if (o->run.kernel_symbols)
+        return cli_fail(p, "--vmlinux is of a kernel; name one with --kernel IMAGE");
     if (first >= argc)
         return cli_fail(p, "no program to run; write tally record -- PROGRAM ARGUMENTS");
     if (o->run.kind == TL_RUN_BARE && first + 1 < argc)
@@ -365,6 +371,8 @@ static bool finish_list(cli_parser *p, int argc, char *const *argv, int first) {
         o->list_glob = argv[first++];
     if (first < argc)
         return cli_fail(p, "%s: one word too many; tally list %s", argv[first], cli_verbs[VERB_LIST].usage);
+    if (o->list_portable && (o->lists_everything || o->list_kind != TL_LIST_EVENTS))
+        return cli_fail(p, "--portable goes with events: tally list events --portable");
     if (o->pmu && (o->lists_everything || o->list_kind != TL_LIST_EVENTS))
         return cli_fail(p, "-P goes with events: tally list events -P %s", o->pmu);
     return true;

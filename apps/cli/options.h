@@ -122,6 +122,7 @@ typedef struct cli_options {
     bool lists_everything; // no kind was named: an overview
     const char *list_glob;
     tl_list_format list_format;
+    bool list_portable;
     const char *pmu; // list events -P
 
     // describe
@@ -205,6 +206,10 @@ void cli_print_designs(cli_verb verb, FILE *stream);
 // names it. The caller frees the path. NULL: no match (*ret_found is false), or the host has no
 // memory left.
 char *cli_find_program(const char *name, const char *root, bool *ret_found);
+// The exit status of a library's status. A run of several: names are the user's words, and a file
+// may be no program.
+int cli_status_of_run(tl_status status);
+int cli_status_of_question(tl_status status);              // about a file that is open
 int cli_say_not_found(const char *name, const char *root); // returns the exit status
 void cli_explain_not_found(const char *name, const char *root, char *ret_sentence, size_t size);
 

@@ -78,3 +78,18 @@ int cli_say_not_found(const char *name, const char *root) {
     fprintf(stderr, "tally: %s\n", sentence);
     return STATUS_NOT_FOUND;
 }
+
+int cli_status_of_run(tl_status status) {
+    switch (status) {
+    case TL_OK: return 0;
+    case TL_ENOENT:
+    case TL_EINVAL: return STATUS_USAGE;
+    case TL_EACCESS:
+    case TL_EFORMAT: return STATUS_NOT_EXECUTABLE;
+    default: return STATUS_FAILED;
+    }
+}
+
+int cli_status_of_question(tl_status status) {
+    return status == TL_OK ? 0 : status == TL_ENOENT || status == TL_EINVAL ? STATUS_USAGE : STATUS_FAILED;
+}

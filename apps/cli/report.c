@@ -49,8 +49,6 @@ static bool show(const cli_options *options, const char *text, size_t n_bytes, u
     return fwrite(text, 1, n_bytes, stdout) == n_bytes && fflush(stdout) == 0;
 }
 
-static int status_of(tl_status status) { return status == TL_EINVAL || status == TL_ENOENT ? STATUS_USAGE : STATUS_FAILED; }
-
 static tl_status print(const cli_options *options, const tl_profile_view *view, bool has_color, uint32_t width, FILE *stream,
                        tl_error *err) {
     if (options->verb == VERB_ANNOTATE) {
@@ -85,7 +83,7 @@ static int print_page(const cli_options *options, const tl_profile_view *view) {
         fprintf(stderr, "tally: %s\n", err.text);
     if (is_file && !cli_output_end(&output, status, &err) && status == TL_OK)
         return STATUS_FAILED;
-    return status == TL_OK ? 0 : status_of(status);
+    return cli_status_of_question(status);
 }
 
 int cli_report(const cli_options *options) {
@@ -119,7 +117,7 @@ int cli_report(const cli_options *options) {
         }
         if (status != TL_OK) {
             fprintf(stderr, "tally: %s\n", err.text);
-            exit_status = status_of(status);
+            exit_status = cli_status_of_question(status);
         } else if (!show(options, text, n_bytes, height)) {
             fprintf(stderr, "tally: standard output: %s\n", strerror(errno));
             exit_status = STATUS_FAILED;

@@ -355,17 +355,6 @@ static void remove_folder(const sweep_job *job) {
     rmdir(job->made);
 }
 
-static int status_of(tl_status status) {
-    switch (status) {
-    case TL_OK: return 0;
-    case TL_EFORMAT:
-    case TL_EACCESS: return STATUS_NOT_EXECUTABLE;
-    case TL_ENOENT:
-    case TL_EINVAL: return STATUS_USAGE;
-    default: return STATUS_FAILED;
-    }
-}
-
 static uint32_t n_failed(const sweep_job *job) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < job->n_cells; i++) {
@@ -441,7 +430,7 @@ int cli_sweep(cli_options *options, int argc, char *const *argv) {
     options->run.program = program;
     const tl_status made = tl_sweep_new(&options->run, (const char *const *)options->varies.items, &job.sweep, &err);
     if (made != TL_OK) {
-        status = complain(made == TL_ENOENT && access(program, F_OK) != 0 ? STATUS_NOT_FOUND : status_of(made), "", err.text);
+        status = complain(made == TL_ENOENT && access(program, F_OK) != 0 ? STATUS_NOT_FOUND : cli_status_of_run(made), "", err.text);
         goto out;
     }
     job.n_cells = tl_sweep_n_cells(job.sweep);

@@ -499,6 +499,10 @@ const cli_option cli_option_rows[] = {
     {B | A, OPT_BIOS, 0, "bios", "FILE", BOARD,
      "The firmware: an ELF file, or raw bytes put at the start of RAM. Default: fw_jump of OpenSBI, as Debian's package opensbi installs it; on an AArch64 machine the board's own firmware.",
      "@files"},
+    {A, OPT_KERNEL_SYMBOLS, 0, "vmlinux", "FILE", BOARD,
+     "Symbols of the kernel, if --kernel is an Image: the ELF file that it was made of, or text as /proc/kallsyms and System.map have it.",
+     "@files"},
+    {A, OPT_KERNEL_SYMBOLS, 0, "kallsyms", "FILE", NULL, "The same, by perf's name.", "@files"},
     {B | A, OPT_INITRD, 0, "initrd", "FILE", BOARD, "The initial file system, given to the kernel.", "@files"},
     {B | A, OPT_COMMAND_LINE, 0, "append", "STRING", BOARD, "Command line of the kernel.", NULL},
     {S | B | A, OPT_DISK, 0, "disk", "FILE", BOARD,
@@ -516,6 +520,8 @@ const cli_option cli_option_rows[] = {
      NULL},
 
     {L, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT, "With events: what this PMU can count.", "@pmus"},
+    {L, OPT_LIST_PORTABLE, 0, "portable", NULL, WHAT,
+     "With events: names that mean the same on every machine, and how each PMU counts them (docs/portable-events.md).", NULL},
 
     {C, OPT_COST, 0, "cost", NULL, WHAT,
      "With pmu NAME, one of those below tally describe --help: what it costs in hardware on the machine of --machine: state bits and wires of each part, beside counters in the core "

@@ -39,6 +39,10 @@ TL_MUST_CHECK TL_API tl_status tl_list_new(tl_list_kind kind, const char *glob, 
                                            tl_list **ret_list, tl_error *err);
 // Events of one PMU. `pmu` is "NAME" (first preset) or "NAME:PRESET".
 TL_MUST_CHECK TL_API tl_status tl_list_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err);
+// Portable events, which tl_run_options.events takes with every PMU that has a map of them. `pmu`
+// NULL: a meaning and the classes of all designs. Otherwise the events that this PMU counts for
+// each, and its class. TL_EINVAL: the PMU has no map.
+TL_MUST_CHECK TL_API tl_status tl_list_portable_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err);
 TL_API uint32_t tl_list_n_rows(const tl_list *list);
 // Precondition: index < tl_list_n_rows. The list owns the text.
 TL_API void tl_list_row_at(const tl_list *list, uint32_t index, tl_list_row *ret_row);

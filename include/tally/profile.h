@@ -25,8 +25,9 @@ TL_BEGIN_DECLS
 
 typedef struct tl_recorder tl_recorder;
 
-// with_calls: events that reports show are counted by calling context, too. TL_EINVAL: the machine
-// has an out-of-order core, counts are of a part of the run, or with_calls is of a guest kernel.
+// with_calls: events that reports show are counted by calling context, too. TL_EINVAL: counts are
+// of a part of the run, with_calls is of a guest kernel or an out-of-order core, or the pmu of the
+// options does not sample.
 TL_MUST_CHECK TL_API tl_status tl_recorder_new(tl_run *run, bool with_calls, tl_recorder **ret_recorder, tl_error *err);
 // Checks that counts by instruction sum up to the totals, and writes the profile. `name` is for
 // messages. with_sources: the file holds the text of source files that this host has. TL_EIO: the
@@ -57,7 +58,7 @@ typedef struct tl_profile_report_options {
     // first column. Keys are dso, symbol, thread, process. Needs a profile with a call graph.
     bool with_children;
     // Rows have the share of samples that the PMU of tl_run_options.sample_period took, beside the
-    // share of the truth. `events` are sampled ones; NULL: all. `order` and `with_children` do not
+    // share of the truth. `events` are sampled ones; NULL: all. `order` and calls do not
     // go with it.
     bool against_truth;
     // A function, NULL: none. Rows are who calls it, or whom it calls, and have what these calls

@@ -186,6 +186,10 @@ typedef struct tl_run_options {
     // `events`, as Linux perf uses them to sample. NULL events: cycles. The result is as without a
     // pmu. 0: the pmu counts.
     uint64_t sample_period;
+
+    // TL_RUN_BOOT: file with the kernel's symbols for profiles, an ELF file (vmlinux) or text as
+    // /proc/kallsyms and System.map have it. NULL: those of `kernel`, if it is an ELF file.
+    const char *kernel_symbols;
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);

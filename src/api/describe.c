@@ -55,6 +55,10 @@ TL_API tl_status tl_describe_cost(const char *pmu, const char *machine, const ch
     return status;
 }
 
+TL_API tl_status tl_list_portable_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err) {
+    return tl_listing_portable_events(pmu, glob, ret_list, err);
+}
+
 TL_API tl_status tl_list_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err) {
     return tl_listing_pmu_events(pmu, glob, ret_list, err);
 }

@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void tl_text_addf(tl_text *text, const char *format, ...) {
     const size_t at = text->n_bytes < text->size_bytes ? text->n_bytes : text->size_bytes;
@@ -17,4 +18,9 @@ void tl_text_cut(tl_text *text, size_t n_bytes) {
     text->n_bytes = n_bytes;
     if (n_bytes < text->size_bytes)
         text->buffer[n_bytes] = '\0';
+}
+
+const char *tl_base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
 }

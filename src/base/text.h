@@ -18,4 +18,7 @@ void tl_text_addf(tl_text *text, const char *format, ...) TL_PRINTF(2, 3);
 // Cuts the text back to `n_bytes`, which is at most the present length.
 void tl_text_cut(tl_text *text, size_t n_bytes);
 
+// The last part of a path, behind its slashes; the whole path, if it ends with a slash.
+const char *tl_base_name(const char *path);
+
 #endif

@@ -319,7 +319,7 @@ tl_status tl_system_new(tl_machine *machine, const tl_system_options *options, t
     system->turns =
         (tl_turns){.now = &system->board.now_cycles, .next_event = &system->board.next_event, .has_changed = &system->board.has_woken};
     reset_harts(system);
-    for (uint32_t i = 0; options->reports_spaces && system->board.kind->name_spaces && i < machine->n_harts; i++)
+    for (uint32_t i = 0; options->names_spaces && system->board.kind->name_spaces && i < machine->n_harts; i++)
         system->board.kind->name_spaces(machine->harts[i]);
     if (options->reports_spaces)
         tl_machine_watch_contexts(machine, note_space, system);

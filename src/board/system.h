@@ -40,9 +40,10 @@ typedef struct tl_system_options { // strings are borrowed until the system is f
     // Receives the console's output instead of console_out; NULL: console_out does.
     void (*put_console)(void *ctx, const uint8_t *bytes, size_t n);
     uint32_t n_harts; // on the board, from hart 0 on; the others wait for ever. 0: all
-    // tl_system_run returns TL_SYSTEM_SPACE when a hart has got another address space. Harts of
-    // RISC-V have ASIDs then, which tell spaces apart.
+    // tl_system_run returns TL_SYSTEM_SPACE when a hart has got another address space.
     bool reports_spaces;
+    // Harts of RISC-V have ASIDs, which tell spaces apart. Guests see them.
+    bool names_spaces;
     const tl_read_window *window; // of the board, beside its devices; NULL: none
     // A debugger outside of the harts is connected (tl_system_access). Harts that wait, or are
     // halted, let time pass up to the limit of the run.

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "compare/accesses.h"
 #include "compare/design.h"
 #include "compare/interval.h"
@@ -21,16 +22,11 @@ void tl_compare_init(tl_compare_options *ret_options) {
     *ret_options = (tl_compare_options){.size = sizeof *ret_options, .run = {.size = sizeof ret_options->run, .std_fd = {0, 1, 2}}};
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static tl_status describe(const tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
     char digest[TL_DIGEST_BYTES];
     tl_compare_facts *facts = &c->facts;
     *facts = (tl_compare_facts){
-        .program = tl_arena_strdup(&c->arena, last_part(setup->run.program)),
+        .program = tl_arena_strdup(&c->arena, tl_base_name(setup->run.program)),
         .machine = tl_arena_strdup(&c->arena, setup->config.name),
         .engine = setup->engine->name,
         .outgrown_by_design = "",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "export/formats.h"
 #include "export/intern.h"
 #include "export/stacks.h"
@@ -251,7 +252,7 @@ static void put_libraries(fox *f) {
     tl_json *json = &f->json;
     tl_json_begin_array(json, "libs");
     for (uint32_t i = 0; i < f->profile->n_objects; i++) {
-        const char *path = tl_export_object_path(f->profile, i), *name = tl_export_base_name(path);
+        const char *path = tl_export_object_path(f->profile, i), *name = tl_base_name(path);
         tl_json_begin_object(json, NULL);
         tl_json_string(json, "name", name);
         tl_json_string(json, "path", path);
@@ -399,7 +400,7 @@ static tl_status write_all(fox *f, tl_error *err) {
     uint32_t *region_names = calloc((size_t)p->n_regions + 1, sizeof *region_names);
     tl_status status = object_names && region_names ? TL_OK : tl_export_no_memory(err);
     for (uint32_t i = 0; i < p->n_objects && status == TL_OK; i++)
-        object_names[i] = tl_intern_text(&f->texts, tl_export_base_name(p->objects[i].path), NULL);
+        object_names[i] = tl_intern_text(&f->texts, tl_base_name(p->objects[i].path), NULL);
     for (uint32_t i = 0; i < p->n_regions && status == TL_OK; i++)
         region_names[i] = tl_intern_text(&f->texts, p->regions[i].name, NULL);
     if (status == TL_OK) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "export/formats.h"
 #include "export/intern.h"
 #include "export/stacks.h"
@@ -33,7 +34,7 @@ static tl_status fold(void *ctx, const tl_export_stack *stack, tl_error *err) {
         tl_strbuf_add_char(&f->text, ';');
         if (frame->function == TL_PROFILE_NONE && !frame->is_inlined && frame->object != TL_PROFILE_NONE) {
             tl_strbuf_add_char(&f->text, '[');
-            add_name(&f->text, tl_export_base_name(f->profile->objects[frame->object].path));
+            add_name(&f->text, tl_base_name(f->profile->objects[frame->object].path));
             tl_strbuf_add_char(&f->text, ']');
         } else {
             add_name(&f->text, frame->name);

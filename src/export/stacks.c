@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Frames of contexts and of instructions.
 #include "export/stacks.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +17,10 @@ typedef struct walker {
 
 tl_status tl_export_no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for an export"); }
 
-const char *tl_export_base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 const char *tl_export_object_path(const tl_profile *profile, uint32_t object) {
     static const char aliases[] = "/tally/"; // TL_PATH_ALIASES of linux/file/path.h
     const char *path = profile->objects[object].path;
-    return strncmp(path, aliases, sizeof aliases - 1) == 0 ? tl_export_base_name(path) : path;
+    return strncmp(path, aliases, sizeof aliases - 1) == 0 ? tl_base_name(path) : path;
 }
 
 const char *tl_export_thread_name(const tl_profile *profile, uint32_t thread, char *ret_text, size_t size_bytes) {

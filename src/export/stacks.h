@@ -34,7 +34,6 @@ TL_MUST_CHECK tl_status tl_export_each_stack(const tl_profile *profile, const tl
 
 // "lua-1000": a thread, as perf names one. Returns ret_text.
 const char *tl_export_thread_name(const tl_profile *profile, uint32_t thread, char *ret_text, size_t size_bytes);
-const char *tl_export_base_name(const char *path); // behind the last slash
 // The path of an object. A file of the host that the guest saw by an alias has its last name alone.
 const char *tl_export_object_path(const tl_profile *profile, uint32_t object);
 tl_status tl_export_no_memory(tl_error *err);

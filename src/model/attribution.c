@@ -63,6 +63,7 @@ struct tl_attribution {
     uint64_t owner_space, owner_pc; // of the instruction that owns what is not booked yet
     uint64_t *owner_counts;         // of its context; NULL: there is no call graph
     tl_context_sink *sink;          // or NULL
+    bool has_run;                   // some hart has
     bool owner_is_access;           // it moves what tl_attribution_own_access says
     cell_ranges of_accesses, of_all;
     row_groups *groups; // of each row
@@ -431,7 +432,7 @@ void tl_attribution_end(tl_hart *h) {
     tl_attribution *a = h->attribution;
     own_hart *own = &a->harts[h->id];
     tl_attribution_own(h, h->pc);
-    own->has_end = true;
+    own->has_end = a->has_run = true;
     own->end_space = a->owner_space;
     own->end_pc = a->owner_pc;
     own->end_counts = a->owner_counts;
@@ -441,7 +442,8 @@ void tl_attribution_own_end(tl_hart *h) {
     tl_attribution *a = h->attribution;
     const own_hart *end = &a->harts[h->id];
     if (!end->has_end) {
-        tl_attribution_own(h, h->pc);
+        if (a->has_run) // else the program is being loaded
+            tl_attribution_own(h, h->pc);
         return;
     }
     if (a->owner_space == end->end_space && a->owner_pc == end->end_pc)

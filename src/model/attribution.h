@@ -3,11 +3,11 @@
 // space caused: its executions, and its share of every tally of the machine. Sums of all rows are
 // the totals.
 //
-// `step`, threaded code and translated code book; detailed cores do not. An instruction has its
-// static counts, and those of its accesses, its fetch and its prediction. An instruction that
-// begins a fetch run has the look-ups of the run. A line that another hart loses belongs to the
-// instruction that took it. Counts of the modeled kernel between two runs belong to the instruction
-// that stopped the first one.
+// `step`, threaded code and translated code book. For detailed cores a tap does (model/tap.h). An
+// instruction has its static counts, and those of its accesses, its fetch and its prediction. An
+// instruction that begins a fetch run has the look-ups of the run. A line that another hart loses
+// belongs to the instruction that took it. Counts of the modeled kernel between two runs belong to
+// the instruction that stopped the first one.
 //
 // A row has no cells of the clock (TL_SIGNAL_CLOCK). Cycles of a row are the sum of its cycles by
 // cause, and instructions are its executions.
@@ -73,8 +73,8 @@ void tl_attribution_own_access(tl_hart *h, uint64_t pc);
 void tl_attribution_book(tl_hart *h);
 // A run of the hart ends: what is counted now belongs to the instruction at h->pc.
 void tl_attribution_end(tl_hart *h);
-// Counts from now on belong to the instruction before which the last run of this hart ended; h->pc,
-// if it has not run.
+// Counts from now on belong to the instruction before which the last run of this hart ended, or to
+// h->pc, if only others have run.
 void tl_attribution_own_end(tl_hart *h);
 // The control transfer at pc is about to be predicted. Its counts are booked before the next ones.
 void tl_attribution_transfer(tl_hart *h, uint64_t pc);

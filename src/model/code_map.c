@@ -95,7 +95,11 @@ void tl_code_map_dump(tl_code_map *map, int32_t pid, uint8_t *bytes, uint64_t n_
 }
 
 void tl_code_map_arrive(tl_code_map *map, uint32_t hart, uint32_t thread, uint64_t cycle) {
-    if (!map->keeps_stints || thread == TL_CODE_NONE || !make_room(map, (void **)&map->stints, map->n_stints, sizeof *map->stints))
+    if (!map->keeps_stints || thread == TL_CODE_NONE)
+        return;
+    if (map->open_stint[hart] != 0 && map->stints[map->open_stint[hart] - 1].thread == thread)
+        return; // it has not left
+    if (!make_room(map, (void **)&map->stints, map->n_stints, sizeof *map->stints))
         return;
     tl_code_map_leave(map, hart, cycle);
     map->stints[map->n_stints] = (tl_code_stint){thread, hart, cycle, cycle};

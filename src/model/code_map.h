@@ -15,6 +15,8 @@ typedef struct tl_code_object {
     const char *kind; // docs/schema/profile-1.sql
     uint8_t *bytes;   // of its file; NULL: there is none
     bool is_fixed;    // executed at the addresses it was linked for
+    bool is_map;      // bytes are no code but text that names addresses from `first` to `last`
+    uint64_t first, last;
     uint64_t n_bytes;
     uint64_t device, inode; // of a file
     int32_t pid;            // of code without a file; 0: none

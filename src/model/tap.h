@@ -104,6 +104,11 @@ typedef struct tl_tap tl_tap;
 struct tl_tap {
     // The record is valid during the call. The function must not touch the hart.
     void (*record)(tl_tap *tap, const tl_cycle_record *record);
+    // Counts from now on, on any hart, belong to the instruction at pc. Cycles belong to the oldest
+    // instruction that retires in them, else to the oldest one in the reorder buffer. With an empty
+    // buffer they belong to the next instruction if its fetch takes the time, else to the last one
+    // that retired. NULL: it is not told.
+    void (*owner)(tl_tap *tap, tl_hart *h, uint64_t pc);
 };
 
 #endif

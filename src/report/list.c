@@ -47,6 +47,12 @@ static tl_status put_json(const tl_list *list, FILE *stream, tl_error *err) {
             tl_json_u64(&json, "not_modeled", row->n_events[TL_NOT_MODELED]);
             tl_json_end_object(&json);
         }
+        if (row->n_designs > 0)
+            tl_json_begin_object(&json, "designs");
+        for (uint32_t k = 0; k < row->n_designs; k++)
+            tl_json_string(&json, row->designs[k].design, row->designs[k].class);
+        if (row->n_designs > 0)
+            tl_json_end_object(&json);
         tl_json_end_object(&json);
     }
     return tl_json_flush(&json, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 #include "names/catalogue.h"
 #include "profile/contexts.h"
 
@@ -456,24 +457,19 @@ void tl_profile_rows_done(tl_profile_rows *rows) {
     *rows = (tl_profile_rows){0};
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 void tl_profile_rows_text(const tl_profile_rows *rows, const tl_profile_row *row, uint32_t key, char ret_text[TL_PROFILE_CELL_BYTES]) {
     const tl_profile *p = rows->profile;
     const uint64_t id = row->ids[key];
     const tl_profile_insn *insn = &p->insns[row->first_insn];
     const size_t size = TL_PROFILE_CELL_BYTES;
     switch (rows->keys[key]) {
-    case TL_PROFILE_KEY_OBJECT: snprintf(ret_text, size, "%s", last_part(p->objects[id].path)); break;
+    case TL_PROFILE_KEY_OBJECT: snprintf(ret_text, size, "%s", tl_base_name(p->objects[id].path)); break;
     case TL_PROFILE_KEY_SYMBOL: snprintf(ret_text, size, "%s", id < p->n_functions ? p->functions[id].name : "[no symbol]"); break;
     case TL_PROFILE_KEY_LINE:
         if (id == UINT64_MAX)
             snprintf(ret_text, size, "[no line]");
         else
-            snprintf(ret_text, size, "%s:%" PRIu64, last_part(p->sources[id >> 32].path), id & UINT32_MAX);
+            snprintf(ret_text, size, "%s:%" PRIu64, tl_base_name(p->sources[id >> 32].path), id & UINT32_MAX);
         break;
     case TL_PROFILE_KEY_INSN: snprintf(ret_text, size, "%" PRIx64 "  %s", insn->address, insn->disassembly); break;
     case TL_PROFILE_KEY_THREAD: snprintf(ret_text, size, "%" PRId32 " %s", p->threads[id].tid, p->threads[id].name); break;

@@ -43,6 +43,8 @@ typedef struct truth_report {
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for the table"); }
 
+static const tl_profile_calls own_counts = {.kind = TL_PROFILE_SELF};
+
 static bool put_count(tl_profile *view, uint32_t thread, uint32_t event, uint64_t n) {
     if (n == 0)
         return true;
@@ -148,7 +150,7 @@ typedef struct level {
 
 static tl_status measure(const beside *b, level *to, tl_error *err) {
     tl_profile_rows rows;
-    const tl_status status = tl_profile_rows_init(&b->view, to->sort, "samples,truth", NULL, false, &rows, err);
+    const tl_status status = tl_profile_rows_init(&b->view, to->sort, "samples,truth", NULL, &own_counts, &rows, err);
     if (status != TL_OK)
         return status;
     to->error = error_of(&rows);
@@ -285,7 +287,7 @@ static tl_status put_sampled(const tl_profile *p, const tl_profile_sampled *samp
         status = measure(&b, &levels[i], err);
     if (status == TL_OK)
         status = tl_profile_rows_init(&b.view, report->options->sort ? report->options->sort : "dso,symbol", "samples,truth", "truth",
-                                      false, &rows, err);
+                                      &own_counts, &rows, err);
     if (status == TL_OK && report->options->format == TL_PROFILE_JSON)
         put_json_rows(&b, &rows, levels, n_levels, report);
     else if (status == TL_OK && report->options->format == TL_PROFILE_CSV)
@@ -322,8 +324,10 @@ tl_status tl_report_profile_truth(const tl_profile *profile, const tl_profile_re
     truth_report report = {.options = options, .stream = stream};
     if (profile->n_sampled == 0)
         return tl_fail(err, TL_EINVAL, "--against-truth: the profile has no samples; record it with tally record -P PMU -c PERIOD");
-    if (options->with_children || options->order)
-        return tl_fail(err, TL_EINVAL, "--against-truth: samples have no calls and no other columns; leave out --children and --order");
+    if (options->with_children || options->callers || options->callees || options->order)
+        return tl_fail(
+            err, TL_EINVAL,
+            "--against-truth: samples have no calls and no other columns; leave out --children, --callers, --callees and --order");
     tl_status status = check_names(profile, options->events, err);
     tl_json_init_file(&report.json, stream, TL_JSON_LINES);
     if (status == TL_OK && options->format == TL_PROFILE_JSON) {

@@ -8,10 +8,18 @@
 
 #include "base/arena.h"
 
+enum { TL_LISTING_MAX_DESIGNS = 8 };
+
 typedef struct tl_listing_row {
     const char *name, *group, *unit, *definition, *meaning;
     // Events of a PMU that are exact, approximate and not modeled, by tl_fidelity.
     uint32_t n_events[3];
+    // Of a portable event: how designs of PMUs count it ("exact"). Text lives as long as the
+    // program.
+    struct {
+        const char *design, *class;
+    } designs[TL_LISTING_MAX_DESIGNS];
+    uint32_t n_designs;
 } tl_listing_row;
 
 struct tl_list {

@@ -20,6 +20,8 @@ typedef struct tl_guest_setup { // everything is borrowed until the guest is fre
     void (*mapped_code)(void *ctx); // names of functions may have come up
     // tl_os_options.interrupted; NULL: no line of a PMU is enabled.
     void (*interrupted)(void *ctx, tl_hart *h);
+    // Of a board: a hart has got another address space, and stands still. NULL: nobody asks.
+    void (*changed_space)(void *ctx);
     void *ctx;
     struct tl_code_map *code_map; // of a recording; NULL: none
 } tl_guest_setup;

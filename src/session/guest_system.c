@@ -10,6 +10,8 @@
 typedef struct software {
     tl_guest guest;
     tl_system *system;
+    void (*changed_space)(void *ctx); // NULL: nobody asks
+    void *ctx;
 } software;
 
 static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_error *err) {
@@ -25,6 +27,7 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
         .is_disk_writable = run->is_disk_writable,
         .console_in = run->std_fd[0],
         .console_out = run->std_fd[1],
+        .reports_spaces = setup->changed_space != NULL,
         .warn = setup->warn,
         .wants_stop = setup->wants_stop,
         .ctx = setup->ctx,
@@ -33,6 +36,8 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
     if (!s)
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     s->guest.type = &tl_guest_system;
+    s->changed_space = setup->changed_space;
+    s->ctx = setup->ctx;
     tl_status status = tl_system_new(setup->machine, &options, &s->system, err);
     if (status != TL_OK) {
         free(s);
@@ -53,9 +58,9 @@ static tl_status run(tl_guest *guest, const tl_guest_limits *limits, tl_guest_re
         return status;
     *ret_report = (tl_guest_report){.is_at_break = report.stop == TL_SYSTEM_BREAK, .break_hart = report.break_hart};
     switch (report.stop) {
+    case TL_SYSTEM_SPACE: ((software *)guest)->changed_space(((software *)guest)->ctx); return TL_OK;
     case TL_SYSTEM_LIMIT:
     case TL_SYSTEM_BREAK:
-    case TL_SYSTEM_SPACE:
     case TL_SYSTEM_READ: return TL_OK; // not asked for
     case TL_SYSTEM_EXITED:
         ret_report->reason = TL_END_EXITED;

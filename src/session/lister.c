@@ -15,6 +15,7 @@
 #include "session/machine_names.h"
 #include "session/plan.h"
 #include "session/pmus.h"
+#include "session/portable.h"
 
 typedef struct builder {
     tl_list *list;
@@ -112,7 +113,8 @@ static void add_signals(builder *b, const tl_catalogue *catalogue) {
 static void add_events(builder *b, const tl_catalogue *catalogue) {
     for (uint32_t i = 0; i < tl_catalogue_n_aliases(catalogue); i++) {
         const tl_alias *alias = tl_catalogue_alias_at(catalogue, i);
-        add(b, (tl_listing_row){alias->name, "alias", alias->unit, alias->formula, alias->meaning, {0}});
+        add(b, (tl_listing_row){
+                   .name = alias->name, .group = "alias", .unit = alias->unit, .definition = alias->formula, .meaning = alias->meaning});
     }
 }
 
@@ -124,7 +126,11 @@ static void add_metrics(builder *b, const tl_catalogue *catalogue) {
         b->glob = is_whole ? NULL : glob;
         for (uint32_t k = 0; k < group->n_metrics; k++) {
             const tl_metric_row *metric = &group->metrics[k];
-            add(b, (tl_listing_row){metric->name, group->name, metric->unit, metric->formula, metric->meaning, {0}});
+            add(b, (tl_listing_row){.name = metric->name,
+                                    .group = group->name,
+                                    .unit = metric->unit,
+                                    .definition = metric->formula,
+                                    .meaning = metric->meaning});
         }
         b->glob = glob;
         tl_nearest_offer(&b->nearest, group->name);
@@ -137,7 +143,8 @@ static void add_groups(builder *b, const tl_catalogue *catalogue) {
         tl_strbuf names = {0};
         for (uint32_t k = 0; k < group->n_metrics; k++)
             tl_strbuf_addf(&names, "%s%s", k ? " " : "", group->metrics[k].name);
-        add(b, (tl_listing_row){group->name, "group", "", tl_strbuf_text(&names), group->title, {0}});
+        add(b, (tl_listing_row){
+                   .name = group->name, .group = "group", .unit = "", .definition = tl_strbuf_text(&names), .meaning = group->title});
         b->has_failed = b->has_failed || names.has_failed;
         tl_strbuf_done(&names);
     }
@@ -154,7 +161,8 @@ static void add_keys(builder *b, const tl_config *config) {
         if (dot)
             snprintf(group, sizeof group, "%.*s", (int)(dot - key->path), key->path);
         tl_key_format(key, config, &value);
-        add(b, (tl_listing_row){key->path, group, key->unit, tl_strbuf_text(&value), key->meaning, {0}});
+        add(b, (tl_listing_row){
+                   .name = key->path, .group = group, .unit = key->unit, .definition = tl_strbuf_text(&value), .meaning = key->meaning});
         b->has_failed = b->has_failed || value.has_failed;
         tl_strbuf_done(&value);
     }
@@ -165,7 +173,8 @@ static void add_pmus(builder *b) {
         for (const tl_pmu_preset *const *preset = (*type)->presets; *preset; preset++) {
             char name[64];
             snprintf(name, sizeof name, "%s:%s", (*type)->name, (*preset)->name);
-            tl_listing_row row = {name, (*type)->name, "", (*type)->title, (*preset)->title, {0}};
+            tl_listing_row row = {
+                .name = name, .group = (*type)->name, .unit = "", .definition = (*type)->title, .meaning = (*preset)->title};
             for (uint32_t i = 0; i < (*preset)->n_events; i++)
                 row.n_events[(*preset)->events[i].fidelity]++;
             add(b, row);
@@ -181,10 +190,63 @@ static void add_pmu_events(builder *b, const tl_pmu_type *type, const tl_pmu_pre
         tl_strbuf meaning = {0};
         tl_strbuf_addf(&meaning, "Selector 0x%llx, %s.%s%s", (unsigned long long)event->selector, tl_fidelity_name(event->fidelity),
                        event->note ? " " : "", event->note ? event->note : "");
-        add(b, (tl_listing_row){event->name, group, "", event->sources, tl_strbuf_text(&meaning), {0}});
+        add(b, (tl_listing_row){
+                   .name = event->name, .group = group, .unit = "", .definition = event->sources, .meaning = tl_strbuf_text(&meaning)});
         b->has_failed = b->has_failed || meaning.has_failed;
         tl_strbuf_done(&meaning);
     }
+}
+
+static void add_class(tl_listing_row *row, const tl_portable_type *type, uint32_t event) {
+    row->designs[row->n_designs].design = type->pmu->name;
+    row->designs[row->n_designs++].class = tl_portable_class_name(type->maps[event].class);
+}
+
+// The meaning, then the designs of each class.
+static void add_portable(builder *b, uint32_t event) {
+    const tl_portable_event *row_event = &tl_portable_events[event];
+    const char *truth = *row_event->truth ? row_event->truth : row_event->core_truth;
+    tl_strbuf meaning = {0};
+    tl_listing_row row = {.name = row_event->name, .group = "portable", .unit = row_event->unit, .definition = truth};
+    tl_strbuf_addf(&meaning, "%s", row_event->meaning);
+    for (const tl_portable_type *const *type = tl_portable_types; *type && row.n_designs < TL_LISTING_MAX_DESIGNS; type++)
+        add_class(&row, *type, event);
+    for (uint32_t class = 0; class <= TL_PORTABLE_ESTIMATE; class ++) {
+        const char *name = tl_portable_class_name((tl_portable_class)((class + 1) % (TL_PORTABLE_ESTIMATE + 1)));
+        bool is_first = true;
+        for (uint32_t k = 0; k < row.n_designs; k++) {
+            if (strcmp(row.designs[k].class, name) != 0)
+                continue;
+            if (is_first)
+                tl_strbuf_addf(&meaning, " %c%s: %s", *name - 'a' + 'A', name + 1, row.designs[k].design);
+            else
+                tl_strbuf_addf(&meaning, ", %s", row.designs[k].design);
+            is_first = false;
+        }
+        tl_strbuf_addf(&meaning, "%s", is_first ? "" : ".");
+    }
+    row.meaning = tl_strbuf_text(&meaning);
+    add(b, row);
+    b->has_failed = b->has_failed || meaning.has_failed;
+    tl_strbuf_done(&meaning);
+}
+
+// "Exact: hart.cycle." or "Impossible. No event tells it."
+static void add_portable_of(builder *b, const tl_portable_type *type, uint32_t event) {
+    const tl_portable_map *map = &type->maps[event];
+    const char *name = tl_portable_class_name(map->class);
+    tl_strbuf meaning = {0};
+    tl_listing_row row = {.name = tl_portable_events[event].name,
+                          .group = type->pmu->name,
+                          .unit = tl_portable_events[event].unit,
+                          .definition = map->counters};
+    add_class(&row, type, event);
+    tl_strbuf_addf(&meaning, "%c%s%s%s.%s%s", *name - 'a' + 'A', name + 1, map->counters ? ": " : "", map->counters ? map->counters : "",
+                   map->note ? " " : "", map->note ? map->note : "");
+    row.meaning = tl_strbuf_text(&meaning);
+    add(b, row);
+    b->has_failed = b->has_failed || meaning.has_failed;
+    tl_strbuf_done(&meaning);
 }
 
 static tl_status begin(builder *b, tl_list_kind kind, const char *glob, tl_error *err) {
@@ -223,6 +285,27 @@ tl_status tl_listing_pmu_events(const char *pmu, const char *glob, tl_list **ret
     if (status != TL_OK)
         return status;
     add_pmu_events(&b, type, preset ? preset : type->presets[0]);
+    return finish(&b, TL_OK, ret_list, err);
+}
+
+tl_status tl_listing_portable_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err) {
+    const tl_pmu_type *type = NULL;
+    const tl_pmu_preset *preset;
+    const tl_portable_type *portable = NULL;
+    builder b;
+    tl_status status = pmu ? tl_pmus_find(pmu, &type, &preset, err) : TL_OK;
+    if (status == TL_OK && pmu && !(portable = tl_portable_type_find(type)))
+        status = tl_fail(err, TL_EINVAL, "pmu %s has no map of portable events", type->name);
+    if (status == TL_OK)
+        status = begin(&b, TL_LIST_EVENTS, glob, err);
+    if (status != TL_OK)
+        return status;
+    for (uint32_t event = 0; event < TL_N_PORTABLES; event++) {
+        if (portable)
+            add_portable_of(&b, portable, event);
+        else
+            add_portable(&b, event);
+    }
     return finish(&b, TL_OK, ret_list, err);
 }
 

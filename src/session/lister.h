@@ -10,4 +10,7 @@ TL_MUST_CHECK tl_status tl_listing_new(tl_list_kind kind, const char *glob, cons
                                        tl_list **ret_list, tl_error *err);
 TL_MUST_CHECK tl_status tl_listing_pmu_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err);
 
+// Portable events. pmu NULL: how all designs count each; else what that design counts for each.
+TL_MUST_CHECK tl_status tl_listing_portable_events(const char *pmu, const char *glob, tl_list **ret_list, tl_error *err);
+
 #endif

@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/text.h"
 #include "board/system.h"
 #include "linux/os.h"
 #include "session/description.h"
 #include "session/machine_names.h"
 #include "session/pmus.h"
+#include "session/portable.h"
 #include "session/program.h"
 
 // The one-screen view: these aliases in this order, each with the metric that makes it readable.
@@ -217,18 +219,13 @@ uint32_t tl_plan_images(const tl_run_options *options, tl_isa_number isa, tl_ima
     return n;
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static tl_status fill_images(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     tl_header *header = &plan->outline->header;
     tl_image_path paths[TL_MAX_IMAGE_PATHS];
     uint32_t n = tl_plan_images(options, plan->config.isa, paths);
     header->images = list_alloc(&plan->outline->arena, n, sizeof *header->images);
     for (uint32_t i = 0; header->images && i < n; i++) {
-        header->images[i] = (tl_image){.role = paths[i].role, .name = tl_arena_strdup(&plan->outline->arena, last_part(paths[i].path))};
+        header->images[i] = (tl_image){.role = paths[i].role, .name = tl_arena_strdup(&plan->outline->arena, tl_base_name(paths[i].path))};
         if (!header->images[i].name)
             return no_memory(err);
         header->n_images++;
@@ -245,7 +242,7 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     tl_key_list_of(&plan->config, &list);
     tl_image_path images[TL_MAX_IMAGE_PATHS] = {{0}};
     tl_plan_images(options, plan->config.isa, images);
-    const char *program = last_part(images[0].path); // it comes first
+    const char *program = tl_base_name(images[0].path); // it comes first
     bool has_folder = options->kind == TL_RUN_USER && program != images[0].path;
     const char *const only_program[] = {has_folder ? tl_arena_printf(arena, "./%s", program) : program, NULL};
     *header = (tl_header){
@@ -337,7 +334,8 @@ static const char *group_of(const tl_catalogue *catalogue, const tl_quantity *qu
 
 static tl_status resolve_source(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     tl_outline *outline = plan->outline;
-    tl_status status = plan->source_type->resolve(options, &plan->config, outline->catalogue, &outline->arena, &plan->source, err);
+    tl_status status = tl_portable_resolve(plan->source_type, options, &plan->config, outline->catalogue, &outline->arena,
+                                           &plan->source_type, &plan->source, err);
     if (status != TL_OK)
         return status;
     if (options->sample_period != 0) // the profile has its samples, and counts are the truth
@@ -410,6 +408,8 @@ static tl_status choose_source(tl_plan *plan, const tl_run_options *options, tl_
         return tl_fail(err, TL_EINVAL, "software that reads pmu %s is written for %s, and machine %s executes %s; leave the pmu away",
                        type->name, isa_titles[readers_isa], plan->config.name, isa_titles[isa]);
     plan->source_type = tl_source_find(type);
+    if (plan->source_type && plan->source_type->choose && plan->source_type->choose(preset))
+        plan->source_type = plan->source_type->choose(preset);
     return plan->source_type ? plan->source_type->configure(options, preset, &plan->config, err) : no_source(type, err);
 }
 

@@ -14,6 +14,7 @@
 #include "model/code_map.h"
 #include "model/hart_signals.h"
 #include "model/isa.h"
+#include "model/tap.h"
 #include "session/guest.h"
 #include "session/recording_contexts.h"
 #include "session/recording_names.h"
@@ -21,6 +22,7 @@
 #include "session/recording_timeline.h"
 
 struct tl_recording {
+    tl_tap tap; // of detailed cores; its functions are NULL with others
     tl_session *session;
     tl_machine *machine;
     tl_attribution *attribution;
@@ -55,12 +57,36 @@ static tl_status choose_events(tl_recording *recording, const tl_session_parts *
     return status;
 }
 
+// ---- Detailed cores, which book only instructions that execute alone: their step does.
+
+static void take_record(tl_tap *tap, const tl_cycle_record *record) {
+    (void)tap;
+    for (uint32_t i = 0; i < record->n_events; i++)
+        if (record->events[i].step == TL_UOP_RETIRE)
+            tl_attribution_execute((tl_hart *)(uintptr_t)record->h, record->events[i].pc, 1);
+}
+
+static void take_owner(tl_tap *tap, tl_hart *h, uint64_t pc) {
+    (void)tap;
+    tl_attribution_own(h, pc);
+}
+
+static tl_status tap(tl_recording *recording, tl_error *err) {
+    recording->tap = (tl_tap){.record = take_record, .owner = take_owner};
+    return tl_machine_tap(recording->machine, &recording->tap, err);
+}
+
+static void untap(tl_recording *recording) {
+    if (recording->tap.record)
+        (void)!tl_machine_tap(recording->machine, NULL, NULL);
+    recording->tap.record = NULL;
+}
+
 tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **ret_recording, tl_error *err) {
     tl_session_parts parts = tl_session_parts_of(session);
-    if (parts.machine->config.core.kind == TL_CORE_OUT_OF_ORDER)
-        return tl_fail(err, TL_EINVAL,
-                       "machine %s has an out-of-order core, whose counts have no instruction of their own; record on rocket, or the "
-                       "pipeline with --pipeline",
+    const bool is_detailed = parts.machine->config.core.kind == TL_CORE_OUT_OF_ORDER;
+    if (is_detailed && with_calls)
+        return tl_fail(err, TL_EINVAL, "-g: machine %s has an out-of-order core, which follows no calls; leave -g out, or record on rocket",
                        parts.machine->config.name);
     if (parts.is_partial)
         return tl_fail(err, TL_EINVAL, "a profile is of the whole run; leave --fast-forward and --sample out");
@@ -81,12 +107,14 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
         status = choose_events(recording, &parts, with_calls, err);
     if (status == TL_OK && parts.options->sample_period != 0)
         status = tl_recorded_samples_begin(session, parts.options->sample_period, &recording->samples, err);
+    for (uint32_t i = 0; status == TL_OK && i < parts.machine->n_harts; i++)
+        parts.machine->harts[i]->attribution = recording->attribution;
+    if (status == TL_OK && is_detailed)
+        status = tap(recording, err);
     if (status != TL_OK) {
         tl_recording_free(recording);
         return status;
     }
-    for (uint32_t i = 0; i < parts.machine->n_harts; i++)
-        parts.machine->harts[i]->attribution = recording->attribution;
     tl_session_set_code_map(session, recording->map);
     if (recording->timeline.machine)
         tl_session_watch_course(session, take_interval, tl_recorded_timeline_visit, &recording->timeline);
@@ -103,6 +131,7 @@ void tl_recording_free(tl_recording *recording) {
     const tl_session_parts parts = tl_session_parts_of(recording->session);
     if (parts.guest && parts.guest->type->end_code_map) // a run that did not come so far
         parts.guest->type->end_code_map(parts.guest);
+    untap(recording);
     for (uint32_t i = 0; i < recording->machine->n_harts; i++)
         recording->machine->harts[i]->attribution = NULL;
     tl_session_watch_course(recording->session, NULL, NULL, NULL);
@@ -411,6 +440,7 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
 
 tl_status tl_recording_end(tl_recording *recording, bool with_sources, tl_profile **ret_profile, tl_error *err) {
     const tl_session_parts parts = tl_session_parts_of(recording->session);
+    untap(recording);
     tl_machine_sync(recording->machine);
     for (uint32_t i = 0; i < recording->machine->n_harts; i++)
         tl_attribution_begin(recording->machine->harts[i]);

@@ -13,6 +13,7 @@
 #include "base/demangle.h"
 #include "loader/jitdump.h"
 #include "loader/lines.h"
+#include "loader/symbol_map.h"
 #include "model/hart_signals.h"
 #include "profile/columns.h"
 #include "session/digest.h"
@@ -440,9 +441,31 @@ static bool name_code_of_jit(naming *w, const tl_code_map *map, int32_t pid) {
     return is_good;
 }
 
+// A kernel whose symbols are text.
+static bool name_by_symbol_map(naming *w, const tl_code_object *object) {
+    tl_symbol_map symbols;
+    uint32_t last = TL_PROFILE_NONE;
+    bool is_good = tl_symbol_map_read(object->bytes, object->n_bytes, &symbols);
+    for (uint32_t i = 0; i < w->n && is_good; i++) {
+        tl_profile_insn *insn = &w->p->insns[w->first + i];
+        const tl_map_symbol *symbol = tl_symbol_map_at(&symbols, insn->address);
+        char name[4096];
+        if (!symbol)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)symbol->n_name, symbol->name);
+        last = function_at(w, last, name, symbol->address, 0);
+        insn->function = last;
+        is_good = last != TL_PROFILE_NONE;
+    }
+    tl_symbol_map_done(&symbols);
+    return is_good;
+}
+
 static tl_status name_object(naming *w, const tl_code_map *map, const tl_code_object *object, tl_error *err) {
     const tl_elf_source source = source_of(object);
     tl_status status = TL_OK;
+    if (object->is_map)
+        return name_by_symbol_map(w, object) ? TL_OK : no_memory(err);
     uint64_t *addresses = malloc(((size_t)w->n + 1) * sizeof *addresses);
     if (!addresses)
         return no_memory(err);

@@ -30,6 +30,9 @@ uint64_t tl_recorded_address(const tl_recorded_image *image, uint64_t offset);
 
 // Of system software: before the first run, and after the last.
 void tl_recorded_board_begin(tl_code_map *map, const struct tl_machine *machine);
+// Harts whose address space has changed get spaces of their own. A board's spaces are told apart by
+// their page tables.
+void tl_recorded_board_spaces(tl_code_map *map, const struct tl_machine *machine);
 void tl_recorded_board_end(tl_code_map *map, const struct tl_machine *machine, const tl_run_options *options);
 
 // Names instructions, which are sorted by object and address.

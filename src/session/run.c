@@ -23,6 +23,7 @@
 #include "session/plan.h"
 #include "session/pmus.h"
 #include "session/read_at_end.h"
+#include "session/recording_names.h"
 #include "session/region.h"
 #include "session/sampler.h"
 
@@ -151,7 +152,8 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
     o->roi_start = session->plan->outline->header.roi_start;
     o->roi_stop = session->plan->outline->header.roi_stop;
     o->fast_forward_to = NULL; // so has that place
-    const char **strings[] = {&o->program, &o->sysroot, &o->root, &o->bios, &o->kernel, &o->initrd, &o->append, &o->disk};
+    const char **strings[] = {&o->program,        &o->sysroot, &o->root,   &o->bios, &o->kernel,
+                              &o->kernel_symbols, &o->initrd,  &o->append, &o->disk};
     for (size_t i = 0; i < TL_COUNT_OF(strings); i++) {
         if (!*strings[i])
             continue;
@@ -296,17 +298,31 @@ static void note_partition(tl_session *session) {
     take_note(session, sentence);
 }
 
+static tl_status cannot_sample(const tl_source_type *type, tl_error *err) {
+    char names[160] = "";
+    size_t used = 0;
+    for (const tl_source_type *const *source = tl_source_types; *source && used < sizeof names; source++)
+        if ((*source)->attach_sampling)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s-P %s", used ? " and " : "", (*source)->pmu->name);
+    return tl_fail(err, TL_EINVAL, "nothing samples with pmu %s; %s can sample, and tally stat -P %s counts", type->pmu->name, names,
+                   type->pmu->name);
+}
+
 tl_status tl_session_sample(tl_session *session, const tl_sample_taker *sampling, const tl_source **ret_source, const char **ret_method,
                             tl_error *err) {
     tl_plan *plan = session->plan;
     const tl_source_type *type = plan->source_type;
     if (!type->attach_sampling)
-        return tl_fail(err, TL_EINVAL, "no counter of pmu %s interrupts, so nothing can sample with it; tally stat -P %s counts",
-                       type->pmu->name, type->pmu->name);
+        return cannot_sample(type, err);
     *ret_source = plan->source;
     *ret_method = type->sampling_method;
     return type->attach_sampling(plan->source, session->machine, sampling, &plan->outline->arena, &session->arena, &session->pmu_sampler,
                                  err);
+}
+
+static void changed_space(void *ctx) {
+    const tl_session *session = ctx;
+    tl_recorded_board_spaces(session->code_map, session->machine);
 }
 
 static void interrupted(void *ctx, tl_hart *h) {
@@ -325,6 +341,7 @@ tl_status tl_session_load(tl_session *session, tl_error *err) {
                                   .wants_stop = wants_stop,
                                   .mapped_code = look_for_places,
                                   .interrupted = session->pmu_sampler ? interrupted : NULL,
+                                  .changed_space = session->code_map && session->options.kind == TL_RUN_BOOT ? changed_space : NULL,
                                   .code_map = session->code_map,
                                   .ctx = session};
     tl_status status = types[session->options.kind]->load(&setup, &session->guest, err);

@@ -35,6 +35,8 @@ typedef struct tl_source {
 typedef struct tl_source_type {
     const tl_pmu_type *pmu;
     bool takes_selectors; // an event may be written rHEX, the selector itself
+    // Returns another source for a preset. NULL hook, NULL: this one.
+    const struct tl_source_type *(*choose)(const tl_pmu_preset *preset);
     // Configures the machine for the request. TL_EINVAL: other options conflict.
     TL_MUST_CHECK tl_status (*configure)(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err);
     // Resolves the names of events. TL_ENOENT: no such event; TL_EINVAL: this PMU cannot count it.

@@ -201,6 +201,7 @@ static tl_status load(tl_tenants *t, tl_tenants_vm *v, tl_error *err) {
                                  .console_out = -1,
                                  .n_harts = plan->n_harts,
                                  .reports_spaces = v->plan->n_contexts > 1,
+                                 .names_spaces = v->plan->n_contexts > 1,
                                  .window = has_window(t) ? &window : NULL,
                                  .warn = tl_tenants_warn,
                                  .wants_stop = tl_tenants_wants_stop,

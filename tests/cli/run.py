@@ -2499,14 +2499,52 @@ def a_report_reads_the_distributed_counters_at_the_end():
 
 
 @guest
+def the_host_reads_counters_of_every_design():
+    whole = ["--set", "smpm.mb_inputs=16", "--set", "smpm.ulc_ctrs=64", "--set", "smpm.ulc_lanes=2"]
+    for pmu, names in (("dhpc:functional", "core.cycle,core.instret,u74.*,llc.read,mem.read"), ("ccache", "inner_get,inner_acquire_*,outer_*"),
+                       ("smpm:safe", "hart.cycle,hart.instret,hart.insn_*,hart.bp_*")):
+        rows = [r for r in report("-P", pmu, "-e", names, *whole, *program("spin", 10))[0] if r["type"] == "event"]
+        if len(rows) < 4 or not any(r["value"] for r in rows):
+            raise AssertionError(f"{pmu}: {rows}")
+        # a pulse of the hierarchical counters stands for 32
+        equal([r for r in rows if not 0 <= r["truth"] - r["value"] <= (31 if pmu.startswith("smpm") else 0)], [])
+    for pmu, words, *parts in (("ccache", ["-e", "inner_gte"], "inner_gte", "inner_get"), ("ccache", ["-e", "outer_probe_hit"], "not modeled"),
+                               ("ccache", ["--grant", "ccache", "--set", "l2.counters=6"], "os.ccache"), ("smpm", ["-I", "1ms"], "-I"),
+                               ("smpm", ["-e", "hart.l1d_upgrade"], "hart.l1d_upgrade", "smpm.mb_inputs"), ("smpm", ["-e", ","], "empty")):
+        fails(["stat", "-P", pmu, *words, *program()], 2, *parts)
+
+
+@guest
+def portable_events_are_sums_of_a_design_s_own():
+    own = "hart.insn_load,hart.insn_fp_load,hart.insn_lr,hart.insn_amo"
+    rows = {r["event"]: r for r in report("-P", "rvhpm:linux", "-e", f"retired_loads,{own},stalled_cycles,hart.cycle,hart.cyc_issue",
+                                          *program("spin", 1000))[0] if r["type"] == "event"}
+    equal(list(rows), [*own.split(","), "hart.cycle", "hart.cyc_issue", "retired_loads", "stalled_cycles"])
+    equal(rows["retired_loads"]["value"], sum(rows[name]["value"] for name in own.split(",")))
+    equal(rows["stalled_cycles"]["value"], rows["hart.cycle"]["value"] - rows["hart.cyc_issue"]["value"])
+    equal({r["error_vs_truth"] for r in rows.values()}, {0})
+    # read at the end, by instructions of the machine
+    rows = {r["event"]: r for r in report("-P", "dhpc", "-e", "retired_branches,retired_loads,u74.j*", *program("spin", 10))[0] if r["type"] == "event"}
+    equal(sorted(rows), ["retired_branches", "retired_loads", "u74.jal", "u74.jalr"])
+    equal(rows["retired_branches"]["error_vs_truth"], 0)
+    equal(rows["retired_loads"]["truth"], None)
+    for pmu, name, *parts in (("ccache", "retired_loads", "second level only"), ("rvhpm:u74", "retired_loads", "-P rvhpm:linux"),
+                              ("rvhpm:linux", "retired_uops", "uops"), ("rvhpm:linux", "retired_laods", "retired_laods")):
+        fails(["stat", "-P", pmu, "-e", name, *program()], 2, *parts)
+    fails(["list", "--portable"], 2, "tally list events --portable")
+    contains(run("list", "events", "--portable", "retired_returns")[1], "Exact: rvhpm", "Impossible: ccache, dhpc, smpm.")
+    contains(run("list", "events", "--portable", "-P", "dhpc", "stalled_cycles")[1], "Exact: core.cycle - stack.cyc_issue.")
+
+
+@guest
 def what_the_distributed_counters_cannot_do_is_refused():
     for words, *parts in ((["-e", "core.cylce"], "core.cylce", "core.cycle"), (["-e", "core.cycle:u"], "modifiers", "stack.cycle_u"),
                           (["-e", "{core.cycle}"], "no groups"), (["-e", "core.x*"], "core.x*", "tally list events -P dhpc"), (["-e", ","], "empty"),
                           (["-I", "1ms"], "-I"), (["--roi", "main"], "--roi"), (["-M", "ipc"], "metrics"),
                           (["--set", "hpc=functional"], "-P dhpc:timed"), (["--set", "dhpc.core_events=1", "-e", "core.instret"], "core.instret", "rocket")):
         fails(["stat", "-P", "dhpc", *words, *program()], 2, *parts)
-    fails(["stat", "-P", "dhpc:functional", *program()], 2, "-P dhpc:timed")
-    fails(["stat", "-P", "ccache", *program()], 2, "ccache")
+    fails(["stat", "-P", "dhpc:functional", "-I", "1ms", *program()], 2, "-I")
+    fails(["stat", "-P", "dhpc:functional", "-e", "core.cylce", *program()], 2, "core.cylce", "core.cycle")
     for machine in ("rocket", "lowrisc2", "u74", "tiny"):
         contains(run("list", "events", "-P", "dhpc", "-m", machine)[1], "core.cycle", "llc.read", "mem.read", "directory.cores")
 

@@ -131,6 +131,23 @@ static void check_registers(const tl_pmu_type *type, const tl_pmu_preset *preset
 static uint32_t n_answering;
 static void count_register(tl_regfile *file, const tl_reg_at *at, uint32_t addr) { (void)file, (void)at, (void)addr, n_answering++; }
 
+// The next address that is not far from every register: the map may have wide gaps.
+static uint32_t next_near(const tl_pmu_type *type, uint32_t addr) {
+    enum { FAR = 4096 };
+    uint32_t next = UINT32_MAX;
+    for (uint32_t i = 0; i < type->regmap->n_regs; i++) {
+        const tl_reg *reg = &type->regmap->regs[i];
+        const uint32_t firsts[] = {reg->addr, reg->high_addr};
+        for (size_t k = 0; k < TL_COUNT_OF(firsts); k++) {
+            const uint32_t end = firsts[k] + tl_reg_count(reg) * (reg->stride > 0 ? reg->stride : 1) + FAR;
+            const uint32_t first = firsts[k] < FAR ? 0 : firsts[k] - FAR;
+            if (addr < end)
+                next = first < addr ? addr : first < next ? first : next;
+        }
+    }
+    return next;
+}
+
 static void check_addresses(const tl_pmu_type *type, const tl_pmu_preset *preset) {
     (void)type, (void)preset;
     uint32_t n = 0, last = 0;
@@ -140,7 +157,7 @@ static void check_addresses(const tl_pmu_type *type, const tl_pmu_preset *preset
         uint32_t end = first + tl_reg_count(reg) * (reg->stride > 0 ? reg->stride : 1);
         last = end > last ? end : last;
     }
-    for (uint32_t addr = 0; addr < last + 4096; addr++) {
+    for (uint32_t addr = 0; addr < last + 4096; addr = next_near(type, addr + 1)) {
         tl_reg_at at;
         uint64_t value;
         bool is_there = tl_regfile_find(&rig.pmu->file, addr, &at);

@@ -489,8 +489,12 @@ static void test_differences_read_well(void **state) {
 static void test_lists_read_well(void **state) {
     (void)state;
     tl_listing_row rows[] = {
-        {"l1d.load_miss", "l1d", "", "hart0.l1d.load_miss + hart1.l1d.load_miss", "Counts requests | caused by *loads*.", {0}},
-        {"cycle", "hart", "cycles", "", "Counts \"cycles\".", {0}},
+        {.name = "l1d.load_miss",
+         .group = "l1d",
+         .unit = "",
+         .definition = "hart0.l1d.load_miss + hart1.l1d.load_miss",
+         .meaning = "Counts requests | caused by *loads*."},
+        {.name = "cycle", .group = "hart", .unit = "cycles", .definition = "", .meaning = "Counts \"cycles\"."},
     };
     tl_list list = {.kind = TL_LIST_SIGNALS, .rows = rows, .n_rows = 2};
     char *all = NULL;

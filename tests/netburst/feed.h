@@ -74,7 +74,10 @@ static uint64_t feed_all(feed *f, tl_netburst_event only) {
             for (uint32_t owner = f->n_threads == 1 ? 2 : 0; owner < 4 && feed_kind(e, kind) != 0; owner++)
                 for (uint32_t i = 0; i < feed_times(e, kind, owner); i++) {
                     const tl_netburst_occurrence what = {(uint8_t)e, (uint8_t)(1u << owner), 1, feed_kind(e, kind)};
-                    const tl_netburst_clock busy = {1, (uint8_t)(1u << owner), 1, &what}, idle = {1, (uint8_t)(1u << owner), 0, NULL};
+                    const tl_netburst_clock idle = {.n_clocks = 1, .active = (uint8_t)(1u << owner)};
+                    tl_netburst_clock busy = idle;
+                    busy.n_occurrences = 1;
+                    busy.occurrences = &what;
                     tl_netburst_count(f->n, &busy);
                     tl_netburst_count(f->n, &idle);
                     n_clocks += 2;

@@ -366,7 +366,7 @@ static void test_a_period_overflows_with_one_event_more(void **state) {
         unmask(&f);
         enable(1);
         const tl_netburst_occurrence miss = {TL_NB_MISPRED_BRANCH_RETIRED, (uint8_t)(cpu == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR), 1, 1};
-        const tl_netburst_clock clock = {1, miss.owner, 1, &miss};
+        const tl_netburst_clock clock = {.n_clocks = 1, .active = (uint8_t)miss.owner, .n_occurrences = 1, .occurrences = &miss};
         uint32_t n_interrupts = 0;
         for (uint32_t i = 0; i < 95; i++) {
             tl_netburst_count(f.n, &clock);

@@ -518,7 +518,95 @@ def callers_and_callees_have_the_calls_worked_out_on_paper():
 @test
 def a_call_graph_is_refused_where_there_is_none():
     fails(["record", "-g", "--pipeline", "-o", file("x"), "--", assembled()], 2, "-e, -g and --with-sources are of a profile")
-    fails(["record", "-g", "-m", "ooo", "-o", file("x"), "--", assembled()], 2, "out-of-order core")
+    fails(["record", "-g", "-m", "ooo", "-o", file("x"), "--", assembled()], 2, "out-of-order core, which follows no calls")
+
+
+BY_ADDRESS = ("SELECT address, sum(n) FROM count JOIN instruction ON instruction.id = instruction JOIN event ON event.id = event WHERE event.name = ? "
+              "GROUP BY address")
+
+
+@test
+def detailed_cores_book_what_their_instructions_did():
+    for machine, *words in (("ooo",), ("netburst",), ("ooo", "--set", "core.threads=2", "--harts", "2")):
+        for program in (assembled(), guest("process_exec")):
+            path, status, stderr = record("detailed.profile", "-m", machine, *words, "--", program)
+            rocket, expected, _ = record("rocket.profile", "--", program)
+            equal((status, stderr), (expected, ""), f"{machine} {words}")
+            # Retired instructions, and what they are, are those of any core.
+            for event in ("hart.instret", "hart.insn_load", "hart.insn_branch", "hart.load_bytes"):
+                equal(dict(rows(path, BY_ADDRESS, event)), dict(rows(rocket, BY_ADDRESS, event)), f"{machine} {words} {program}: {event}")
+        report = file("detailed.json")
+        tally("stat", "-m", machine, *words, "-e", "*.*", "-j", "-o", report, "--", guest("process_exec"))
+        with open(report, encoding="utf-8") as lines:
+            truth = {e["event"]: int(e["value"]) for e in map(json.loads, lines) if e["type"] == "event" and e["scope"] == "machine"}
+        totals = rows(path, "SELECT name, total FROM event WHERE kind = 'signal'")
+        equal([(name, total, truth[name]) for name, total in totals if total != truth[name]], [], f"{machine} {words}: totals")
+        equal(any(name.startswith("core.") and total > 0 for name, total in totals), True)
+
+
+@test
+def cycles_of_a_detailed_core_belong_to_the_head_of_its_buffer():
+    if not shutil.which(CROSS):
+        raise Skip(f"there is no {CROSS}")
+    program = file("chase")
+    subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-o", program, os.path.join(HERE, "chase.S")], check=True)
+    path, _, stderr = record("chase.profile", "-m", "ooo", "--", program)
+    equal(stderr, "")
+    walk = rows(path, "SELECT instruction.id, disassembly FROM instruction JOIN function ON function.id = function WHERE function.name = 'walk' ORDER BY instruction.address")
+    load = walk[0][0]
+    equal(walk[0][1], "ld a0,0(a0)")
+
+    def count_of(insn, event):
+        return rows(path, "SELECT ifnull(sum(n), 0) FROM count JOIN event ON event.id = event WHERE instruction = ? AND event.name = ?", insn, event)[0][0]
+
+    cycles = {text: count_of(insn, "hart.cycle") for insn, text in walk[:3]}
+    equal(count_of(load, "hart.cyc_load_miss") + count_of(load, "hart.cyc_dtlb") > 0.9 * sum(cycles.values()), True, f"the load waits: {cycles}")
+    equal([count_of(insn, "l1d.load_miss") for insn, _ in walk[:3]], [count_of(load, "l1d.load_miss"), 0, 0])
+    equal(4096 <= count_of(load, "l1d.load_miss") < 4700, True, "every load of the walk misses, and some twice")
+    # The store's page fault empties the core, and what comes after it waits in vain.
+    flushes = rows(path, "SELECT disassembly, n FROM count JOIN instruction ON instruction.id = instruction JOIN event ON event.id = event "
+                         "WHERE event.name = 'hart.cyc_flush' ORDER BY n DESC")
+    equal((flushes[0][0], sum(n for text, n in flushes[1:]) < flushes[0][1] / 5), ("sd a4,0(a0)", True), f"{flushes}")
+    # Stores drain long after they retired, and their misses are still theirs.
+    misses = rows(path, "SELECT disassembly, n FROM count JOIN instruction ON instruction.id = instruction JOIN event ON event.id = event "
+                        "WHERE event.name = 'l1d.store_miss' ORDER BY n DESC")
+    equal(misses[0][0].startswith("sd a4,0(a0)") and misses[0][1] > 1900, True, f"{misses}")
+    equal({text.split()[0] for text, _ in misses} <= {"sd"}, True, f"{misses}")
+
+
+@test
+def a_guest_kernels_address_spaces_are_processes():
+    if not shutil.which(CROSS) or not os.path.exists("/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf"):
+        raise Skip(f"there is no {CROSS}, or no OpenSBI")
+    elf, image, symbols = file("spaces.elf"), file("spaces.stripped"), file("spaces.map")
+    subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-Wl,--no-warn-rwx-segments,-N,-Ttext=0x80200000,--build-id=none", "-o", elf, os.path.join(HERE, "spaces.S")], check=True)
+    subprocess.run([CROSS.replace("gcc", "strip"), "-o", image, elf], check=True)
+    with open(symbols, "wb") as out:
+        subprocess.run([CROSS.replace("gcc", "nm"), elf], check=True, stdout=out)
+
+    def looped(path):
+        return rows(path, "SELECT process.name, sum(n) FROM count JOIN instruction ON instruction.id = instruction JOIN function ON function.id = function "
+                          "JOIN thread ON thread.id = thread JOIN process ON process.id = thread.process JOIN event ON event.id = event "
+                          "WHERE event.name = 'hart.instret' AND function.name = 'loop' GROUP BY process.id")
+
+    for words in (("--kernel", elf), ("--kernel", image, "--vmlinux", elf), ("--kernel", image, "--kallsyms", symbols), ("--kernel", elf, "-I", "1ms")):
+        path, status, stderr = record("spaces.profile", *words)
+        equal((status, stderr), (0, ""), str(words))
+        (first, n_first), (second, n_second) = looped(path)
+        equal((n_first, n_second), (2 * 150 + 2, 2 * 300 + 1), f"{words}: instructions of loop in {first} and {second}")
+        equal(int(second[1:], 16) - int(first[1:], 16), 4096, "page tables")
+        texts = rows(path, "SELECT disassembly FROM instruction JOIN function ON function.id = function WHERE function.name = 'loop' ORDER BY instruction.address")
+        equal([text.split()[0] for text, in texts], ["add", "bnez", "ret"], str(words))
+    # Recording changes no count.
+    report = file("spaces.json")
+    status, _, stderr = tally("boot", "--kernel", elf, "-e", "*.*", "-j", "-o", report)
+    equal(status, 0, stderr)
+    with open(report, encoding="utf-8") as lines:
+        truth = {e["event"]: int(e["value"]) for e in map(json.loads, lines) if e["type"] == "event" and e["scope"] == "machine"}
+    equal({name: (total, truth[name]) for name, total in rows(path, "SELECT name, total FROM event WHERE kind = 'signal'") if truth[name] != total}, {})
+    equal(rows(path, "SELECT count(*) >= 4 FROM stint"), [(1,)])
+    fails(["record", "--kernel", elf, "--vmlinux", file("absent"), "-o", file("x")], 2, "absent", "No such file")
+    fails(["record", "--vmlinux", elf, "-o", file("x"), "--", assembled()], 2, "--vmlinux is of a kernel")
 
 
 @test
@@ -663,10 +751,11 @@ def an_arm_pmu_samples_too():
 @test
 def only_a_pmu_that_interrupts_samples():
     program = assembled()
-    for pmu, machine, reason in (("rvhpm:u74", "rocket", "no interrupt at overflow"), ("dhpc", "rocket", "no counter of pmu dhpc interrupts"),
-                                 ("ccache", "rocket", "nothing reads pmu ccache"), ("armv8", "rocket", "written for AArch64"),
+    for pmu, machine, reason in (("rvhpm:u74", "rocket", "no interrupt at overflow"), ("dhpc", "rocket", "nothing samples with pmu dhpc"), ("netburst", "netburst", "nothing samples with pmu netburst"),
+                                 ("ccache", "rocket", "nothing samples with pmu ccache"), ("armv8", "rocket", "written for AArch64"),
                                  ("nonsense", "rocket", "nonsense")):
         fails(["record", "-m", machine, "-P", pmu, "-c", "1000", "-o", file("x"), "--", program], 2, reason)
+    fails(["record", *SAMPLED, "-e", "retired_loads", "-o", file("x"), "--", program], 2, "portable events")
     fails(["record", "-P", "rvhpm:linux", "-o", file("x"), "--", program], 2, "-c PERIOD is needed")
     fails(["record", "-c", "100", "-o", file("x"), "--", program], 2, "name a PMU that samples with -P")
     fails(["record", *SAMPLED, "--bare", "-o", file("x"), "--", program], 2, "a pmu can be read for a Linux program only")

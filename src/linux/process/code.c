@@ -138,7 +138,8 @@ static int32_t dumped_pid(const tl_file *file) {
     return pid > 0 ? pid : 0;
 }
 
-// A JIT maps its jitdump file as code, so that profilers find it, and unmaps it when all is written.
+// A JIT maps its jitdump file as code, so that profilers find it, and unmaps it when all is
+// written.
 static void take_dumps(const tl_vm *vm, uint64_t start, uint64_t end) {
     for (const tl_vma *area = tl_areas_after(vm, start); area && area->start < end; area = area->next) {
         const int32_t pid = (area->prot & TL_PROT_EXEC) && area->file ? dumped_pid(area->file) : 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 #include "linux/file/file_host.h"
 #include "linux/memory/vm_space.h"
 #include "linux/os_internal.h"
@@ -88,11 +89,6 @@ static const tl_vma *next_code(const tl_process *p, uint64_t *below) {
     return found;
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 tl_status tl_os_symbol(const tl_os *os, const char *name, const tl_os_search *how, uint64_t *ret_vaddr, tl_error *err) {
     static const tl_os_search plain = {.with_prefixes = false};
     how = how ? how : &plain;
@@ -119,7 +115,7 @@ tl_status tl_os_symbol(const tl_os *os, const char *name, const tl_os_search *ho
         tl_elf elf;
         if (area->file == p->exe_file)
             continue;
-        tl_file_source_init(&source, p->os, area->file, last_part(tl_file_path(area->file)));
+        tl_file_source_init(&source, p->os, area->file, tl_base_name(tl_file_path(area->file)));
         source.source.is_library = true;
         if (tl_elf_read(&source.source, &elf, NULL) != TL_OK || !bias_of(area, &elf, &bias) ||
             tl_symbols_new(&source.source, &symbols, NULL) != TL_OK)
@@ -140,11 +136,11 @@ tl_status tl_os_symbol(const tl_os *os, const char *name, const tl_os_search *ho
         if (n_files > 1)
             snprintf(files, sizeof files, " and its %u librar%s", n_files - 1, n_files == 2 ? "y" : "ies");
         tl_nearest_text(&nearest, near, sizeof near);
-        return tl_fail(err, TL_ENOENT, "no function '%s' in %s%s%s%s", name, last_part(os->options.program),
+        return tl_fail(err, TL_ENOENT, "no function '%s' in %s%s%s%s", name, tl_base_name(os->options.program),
                        has_names ? "" : " (which has no symbol table)", files, *near || has_names ? near : "; use the address: 0x...");
     } else if (status == TL_ENOENT) {
         return tl_fail(err, TL_ENOENT, "%s has no symbol table, so no function '%s'; build it without -s, or use the address: 0x...",
-                       last_part(os->options.program), name);
+                       tl_base_name(os->options.program), name);
     }
     return status;
 }

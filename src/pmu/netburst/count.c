@@ -31,7 +31,7 @@ static const struct {
 #undef ESCR
 };
 
-static bool exists(const tl_netburst *n, tl_escr escr) {
+bool tl_netburst_has_escr(const tl_netburst *n, tl_escr escr) {
     if (escr == TL_IQ_ESCR0 || escr == TL_IQ_ESCR1)
         return n->settings.model <= 2;
     return escr != TL_SSU_ESCR1 || n->settings.ssu_escr1;
@@ -41,7 +41,7 @@ tl_escr tl_netburst_route(const tl_netburst *n, uint32_t counter, uint32_t selec
     const tl_netburst_block block = block_of(counter);
     for (tl_escr escr = 0; escr < TL_N_ESCRS; escr++)
         if (routes[escr].block == block && routes[escr].parity == parity_of(counter) && routes[escr].select == select)
-            return exists(n, escr) ? escr : TL_N_ESCRS;
+            return tl_netburst_has_escr(n, escr) ? escr : TL_N_ESCRS;
     return TL_N_ESCRS;
 }
 
@@ -90,6 +90,7 @@ static tl_used_escr used_of(const tl_netburst *n, tl_escr escr) {
         used.flags &= TL_ESCR_T0_USR | TL_ESCR_T0_OS;
     used.is_ti = tl_netburst_event_rows[used.event].is_ti;
     used.mask = (uint16_t)(n->escr[escr] >> TL_ESCR_MASK_LSB);
+    used.threads = n->settings.nbx ? tl_nbx_threads_of(n, escr) & tl_nbx_all_threads(n) : 0;
     return used;
 }
 
@@ -100,7 +101,7 @@ static uint32_t use_escr(tl_netburst *n, tl_escr escr) {
             return i;
     tl_used_escr *used = &n->used_escrs[n->n_used_escrs];
     *used = used_of(n, escr);
-    if (used->event != TL_NB_NO_EVENT && used->flags != 0)
+    if (used->event != TL_NB_NO_EVENT && (used->flags != 0 || used->threads != 0))
         n->listeners[used->event] |= BIT(n->n_used_escrs);
     return n->n_used_escrs++;
 }
@@ -131,12 +132,14 @@ static bool use_counter(tl_netburst *n, uint32_t i) {
                                                                .complements = cccr & TL_CCCR_COMPLEMENT,
                                                                .is_edge = cccr & TL_CCCR_EDGE,
                                                                .forces_overflow = cccr & TL_CCCR_FORCE_OVF};
+    if (n->settings.nbx)
+        n->has_ranges |= tl_nbx_configure(n, &n->used_counters[n->n_used_counters - 1]);
     return true;
 }
 
 void tl_netburst_configure(tl_netburst *n) {
     uint32_t filtering = 0;
-    n->is_stale = n->is_running = false;
+    n->is_stale = n->is_running = n->has_ranges = false;
     n->n_used_escrs = n->n_used_counters = 0;
     n->sampling[0].is_on = n->sampling[1].is_on = false;
     for (uint32_t e = 0; e < TL_NB_N_EVENTS; e++)
@@ -183,7 +186,7 @@ static bool is_livelocked(const tl_netburst *n, uint64_t wanted) {
 }
 
 void tl_netburst_update_lines(tl_netburst *n) {
-    for (uint32_t t = 0; t < n->n_threads; t++) {
+    for (uint32_t t = 0; t < n->n_threads && t < TL_NETBURST_THREADS; t++) {
         tl_netburst_thread *thread = n->threads[t];
         const uint64_t wanted = t == 0 ? TL_CCCR_OVF_PMI_T0 : TL_CCCR_OVF_PMI_T1;
         thread->is_livelocked = is_livelocked(n, wanted);
@@ -250,14 +253,21 @@ static bool is_parted(const tl_netburst *n, const tl_netburst_clock *clock) {
     return (has_cache || queues != 0) && is_busy;
 }
 
+// With threads beyond the first two as if they were thread 1: for events that belong to no thread.
+static uint8_t classes_of(const tl_netburst_clock *clock) {
+    return (uint8_t)(clock->active | ((uint32_t)clock->others ? TL_ESCR_T1_USR : 0u) |
+                     (clock->others >> TL_NBX_OS_LSB ? TL_ESCR_T1_OS : 0u));
+}
+
 static void detect(tl_netburst *n, const tl_netburst_clock *clock) {
+    const uint8_t active = clock->others ? classes_of(clock) : clock->active;
     for (uint32_t i = 0; i < n->n_used_escrs; i++)
         n->used_escrs[i].output = is_held(n, &n->used_escrs[i]) ? n->used_escrs[i].output : 0;
     for (uint32_t k = 0; k < clock->n_occurrences; k++) {
         const tl_netburst_occurrence *what = &clock->occurrences[k];
         for (uint32_t left = n->listeners[what->event]; left != 0; left &= left - 1) {
             tl_used_escr *escr = &n->used_escrs[__builtin_ctz(left)];
-            if (!tl_netburst_matches(n, escr, what, clock->active) || is_held(n, escr))
+            if (!tl_netburst_matches(n, escr, what, active) || is_held(n, escr))
                 continue;
             const uint32_t output = escr->output + weight_of(n, what);
             escr->output = output > TL_NETBURST_MAX_OUTPUT ? TL_NETBURST_MAX_OUTPUT : (uint16_t)output;
@@ -270,9 +280,9 @@ typedef struct increment { // of a counter, in equal clocks
     bool is_filtered;
 } increment;
 
-static increment increment_of(const tl_netburst *n, const tl_used_counter *c, uint32_t n_threads) {
+// counts: the active threads are those that the counter asks for.
+static increment increment_of(const tl_netburst *n, const tl_used_counter *c, bool counts) {
     const uint32_t x = n->used_escrs[c->used].output;
-    const bool counts = is_mode(n, c->thread_mode, n_threads);
     if (!c->compares)
         return (increment){counts ? x : 0, counts ? x : 0, false};
     const bool y = c->complements ? x <= c->threshold : x > c->threshold;
@@ -312,14 +322,23 @@ static void add(tl_netburst *n, const tl_used_counter *c, uint32_t d, uint64_t n
     }
 }
 
+static uint32_t n_others(const tl_netburst_clock *clock) {
+    return (uint32_t)__builtin_popcount((uint32_t)clock->others | (uint32_t)(clock->others >> TL_NBX_OS_LSB));
+}
+
+static bool is_in_range(const tl_used_counter *c, const tl_netburst_clock *clock) {
+    return tl_nbx_is_in_range(c, tl_nbx_of_flags(clock->active) | clock->others);
+}
+
 // Counts up to `left` equal clocks. Returns how many.
 static uint64_t count_equal(tl_netburst *n, const tl_netburst_clock *clock, uint64_t left) {
     increment increments[TL_NETBURST_COUNTERS];
-    const uint32_t n_threads = n_active(clock->active);
+    const uint32_t n_threads = n_active(clock->active) + (clock->others ? n_others(clock) : 0);
+    const bool has_ranges = n->has_ranges;
     uint64_t step = left;
     for (uint32_t k = 0; k < n->n_used_counters; k++) {
         const tl_used_counter *c = &n->used_counters[k];
-        increments[k] = increment_of(n, c, n_threads);
+        increments[k] = increment_of(n, c, has_ranges && c->is_ranged ? is_in_range(c, clock) : is_mode(n, c->thread_mode, n_threads));
         if (increments[k].first != increments[k].next)
             step = 1;
         if (step == 1) // no division for the many clocks that stand alone

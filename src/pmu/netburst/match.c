@@ -65,6 +65,21 @@ static bool ignores_privilege(const tl_netburst *n, tl_netburst_event event) {
     return event == TL_NB_IOQ_ACTIVE_ENTRIES || (event == TL_NB_IOQ_ALLOCATION && n->errata[TL_ERRATUM_IOQ_IGNORES_CPL]);
 }
 
+// With NBX; escr->threads has the first two threads, too.
+static bool is_qualified_by_mask(const tl_netburst *n, const tl_used_escr *escr, const tl_netburst_occurrence *what, uint8_t active) {
+    const bool wants_usr = (uint32_t)escr->threads, wants_os = escr->threads >> TL_NBX_OS_LSB;
+    if (what->owner != 0 && !escr->is_ti) {
+        const uint64_t both = UINT64_C(1) | UINT64_C(1) << TL_NBX_OS_LSB, class = tl_nbx_of_flags(what->owner);
+        const uint64_t first = (class | class >> 1) & both; // of thread 0 or 1
+        const uint64_t wanted = ignores_privilege(n, (tl_netburst_event)escr->event) ? both : first;
+        const uint32_t thread = class & both ? what->owner >> TL_NBX_THREAD_LSB : 1;
+        return escr->threads & wanted << thread;
+    }
+    if (wants_usr && wants_os)
+        return true;
+    return (wants_usr && (active & USR)) || (wants_os && (active & OS));
+}
+
 static bool is_qualified(const tl_netburst *n, const tl_used_escr *escr, uint8_t owner, uint8_t active) {
     const bool wants_usr = escr->flags & USR, wants_os = escr->flags & OS;
     if (owner != 0 && !escr->is_ti) {
@@ -78,5 +93,7 @@ static bool is_qualified(const tl_netburst *n, const tl_used_escr *escr, uint8_t
 }
 
 bool tl_netburst_matches(const tl_netburst *n, const tl_used_escr *escr, const tl_netburst_occurrence *what, uint8_t active) {
-    return matches_mask(n, escr, what->mask) && is_qualified(n, escr, what->owner, active);
+    if (!matches_mask(n, escr, what->mask))
+        return false;
+    return n->settings.nbx ? is_qualified_by_mask(n, escr, what, active) : is_qualified(n, escr, (uint8_t)what->owner, active);
 }

@@ -107,6 +107,9 @@ void tl_netburst_init(tl_netburst *n, const tl_netburst_settings *settings, uint
     n->cccr = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_CCCR);
     n->escr = stored + tl_regmap_cell_at(&tl_netburst_regmap, 0x3a0);
     n->pebs_enable = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_PEBS_ENABLE);
+    n->xescr = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_XESCR);
+    n->xcccr = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_XCCCR);
+    n->idle = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_IDLE);
     n->matrix = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_PEBS_MATRIX_VERT);
 }
 
@@ -130,9 +133,10 @@ void tl_netburst_reset(tl_netburst *n) {
 
 tl_status tl_netburst_new(const tl_netburst_settings *settings, uint32_t n_threads, const tl_netburst_host *host, tl_arena *arena,
                           tl_netburst **ret_netburst, tl_error *err) {
-    if (n_threads < 1 || n_threads > TL_NETBURST_THREADS || settings->model > 6)
-        return tl_fail(err, TL_EINVAL, "pmu netburst: %u threads, model %u: it has 1 or 2 threads, and models 0 to 6", n_threads,
-                       settings->model);
+    const uint32_t most = settings->nbx ? (uint32_t)TL_NBX_MAX_THREADS : (uint32_t)TL_NETBURST_THREADS;
+    if (n_threads < 1 || n_threads > most || settings->model > 6)
+        return tl_fail(err, TL_EINVAL, "pmu netburst: %u threads, model %u: it has 1 to %u threads, and models 0 to 6", n_threads,
+                       settings->model, most);
     tl_netburst *n = tl_arena_alloc(arena, sizeof *n);
     uint64_t *stored = tl_arena_alloc(arena, tl_regmap_n_cells(&tl_netburst_regmap) * sizeof *stored);
     if (!n || !stored)

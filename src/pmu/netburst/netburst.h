@@ -68,6 +68,19 @@ enum {
     TL_MSR_PEBS_MATRIX_VERT = 0x3f2,
     TL_MSR_DS_AREA = 0x600,
 };
+
+// Extension NBX (docs/netburst.md, section 10): threads beyond two, in a range of MSRs of its own.
+enum {
+    TL_NBX_MAX_THREADS = 32,
+    TL_MSR_NBX_CAP = 0x4e420000,
+    TL_MSR_NBX_XESCR = 0x4e420100, // + tl_escr
+    TL_MSR_NBX_XCCCR = 0x4e420200, // + counter
+    TL_MSR_NBX_IDLE = 0x4e420220,  // + counter
+    TL_NBX_THREAD_LSB = 8,
+    TL_NBX_OS_LSB = 32,  // of an XESCR: threads in privilege OS; USR from bit 0 up
+    TL_NBX_MOST_LSB = 8, // of an XCCCR
+    TL_NBX_ACTIVE_LSB = 32,
+};
 enum {
     TL_PEBS_CAUSES = 0x19fff, // bits 12:0, 15, 16
     TL_PEBS_UOP_TAG = 1 << 24,
@@ -134,8 +147,9 @@ typedef enum tl_netburst_event {
 typedef struct tl_netburst_occurrence {
     uint8_t event; // tl_netburst_event
     // TL_ESCR_T1_USR, _T1_OS, _T0_USR or _T0_OS: thread and class of its privilege; 0: no thread
-    // owns it.
-    uint8_t owner;
+    // owns it. NBX: of a thread beyond the first two, its number from TL_NBX_THREAD_LSB up, and
+    // the class as thread 0 has it.
+    uint16_t owner;
     uint16_t weight; // adds so much to the output of each detector that selects it
     // Bits of the event mask that select it. Events of IOQ and BSQ: the request, laid out as the
     // mask is. Bits 5 and 6 of IOQ are "is a read" and "is a write" there.
@@ -148,6 +162,7 @@ typedef struct tl_netburst_clock {
     uint8_t active;
     uint32_t n_occurrences;
     const tl_netburst_occurrence *occurrences;
+    uint64_t others; // NBX: active threads beyond the first two, laid out as an XESCR
 } tl_netburst_clock;
 
 // ---- The PMU of a core.
@@ -176,7 +191,7 @@ typedef enum tl_netburst_skid { TL_SKID_FIXED, TL_SKID_MECHANISTIC, TL_SKID_CALI
 typedef struct tl_netburst_settings { // the keys of a machine description: keys.def
     uint32_t is_present;
     uint32_t model, stepping; // of CPUID family 0FH
-    uint32_t ssu_escr1, strict, any_needs_active, power_gate, ds64, pebs_partial, ds_perturb;
+    uint32_t ssu_escr1, strict, any_needs_active, power_gate, ds64, pebs_partial, ds_perturb, nbx;
     uint32_t assist_clocks, pmi_profile, pmi_latency, bus_ratio;
     uint32_t errata_are_none;     // AUTO means OFF
     uint32_t errata[TL_N_ERRATA]; // tl_netburst_switch
@@ -200,7 +215,7 @@ typedef struct tl_netburst_host {
 
 typedef struct tl_netburst tl_netburst;
 
-// n_threads: 1 (without HT) or 2. `host` is copied; NULL: none.
+// n_threads: 1 (without HT) or 2; with NBX, up to TL_NBX_MAX_THREADS. `host` is copied; NULL: none.
 TL_MUST_CHECK tl_status tl_netburst_new(const tl_netburst_settings *settings, uint32_t n_threads, const tl_netburst_host *host,
                                         tl_arena *arena, tl_netburst **ret_netburst, tl_error *err);
 void tl_netburst_reset(tl_netburst *n);

@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "pmu/netburst/state.h"
 
+static const char NBX[] = "docs/netburst.md, section 10";
 static const char SDM[] = "Intel SDM vol. 3, MSRs of family 0FH", LINUX[] = "Linux, perf_event_p4.h";
 
 // ---- behavior
@@ -24,9 +25,13 @@ static tl_presence if_ssu_escr1(const tl_regfile *file, uint32_t index, bool is_
     return core_of(file)->settings.ssu_escr1 ? TL_PRESENT : TL_ABSENT;
 }
 
-// A cleared OVF takes back what it has raised.
+static uint32_t mode_of(uint64_t cccr) { return (uint32_t)(cccr >> TL_CCCR_THREAD_LSB) & 3; }
+
+// A cleared OVF takes back what it has raised. A mode that changes sets the bounds of the XCCCR.
 static void status_written(tl_regfile *file, uint32_t counter, uint64_t value) {
     tl_netburst *n = core_of(file);
+    if (mode_of(value) != tl_nbx_mode_of(n->xcccr[counter]))
+        n->xcccr[counter] = tl_nbx_of_mode(n->xcccr[counter], mode_of(value));
     const uint32_t bit = UINT32_C(1) << counter;
     if (!(value & TL_CCCR_OVF)) {
         n->raised &= ~bit;
@@ -70,6 +75,31 @@ static uint64_t show_ds_area(tl_regfile *file, uint32_t index, uint64_t stored) 
 static void ds_area_written(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {
     (void)index, (void)old_value;
     tl_netburst_thread_of(file)->ds_area = value;
+}
+
+// ---- extension NBX
+
+static tl_presence if_nbx(const tl_regfile *file, uint32_t index, bool is_high) {
+    (void)index, (void)is_high;
+    return core_of(file)->settings.nbx ? TL_PRESENT : TL_ABSENT;
+}
+static tl_presence if_escr(const tl_regfile *file, uint32_t index, bool is_high) {
+    return tl_netburst_has_escr(core_of(file), (tl_escr)index) ? if_nbx(file, index, is_high) : TL_ABSENT;
+}
+
+static uint64_t show_cap(tl_regfile *file, uint32_t index, uint64_t stored) { return (void)index, stored | core_of(file)->n_threads << 8; }
+
+static uint64_t show_xescr(tl_regfile *file, uint32_t index, uint64_t stored) { return (void)stored, tl_nbx_threads_of(core_of(file), (tl_escr)index); }
+static void xescr_written(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {
+    uint64_t *escr = &core_of(file)->escr[index];
+    *escr = (*escr & ~UINT64_C(15)) | tl_nbx_flags_of(value);
+    changed(file, index, old_value, value);
+}
+
+static void xcccr_written(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {
+    uint64_t *cccr = &core_of(file)->cccr[index];
+    *cccr = (*cccr & ~(UINT64_C(3) << TL_CCCR_THREAD_LSB)) | (uint64_t)tl_nbx_mode_of(value) << TL_CCCR_THREAD_LSB;
+    changed(file, index, old_value, value);
 }
 
 // ---- fields
@@ -143,6 +173,23 @@ static const tl_field matrix_fields[] = {
 };
 static const tl_field ds_fields[] = {BITS("ADDRESS", 0, 64, TL_RW, "Linear address of the debug store area of this thread.")};
 
+static const tl_field cap_fields[] = {
+    {.name = "VERSION", .lsb = 0, .width_bits = 8, .access = TL_RO, .reset = 1, .meaning = "Version of the extension."},
+    BITS("THREADS", 8, 8, TL_RO, "Threads of the core."),
+    RESERVED(16, 48),
+};
+static const tl_field xescr_fields[] = {
+    BITS("USR", 0, 32, TL_RW, "Counts these threads at CPL 1 to 3; bits 0 and 1 are T0_USR and T1_USR of the ESCR."),
+    BITS("OS", 32, 32, TL_RW, "Counts these threads at CPL 0; bits 32 and 33 are T0_OS and T1_OS of the ESCR."),
+};
+static const tl_field xcccr_fields[] = {
+    BITS("LEAST", 0, 8, TL_RW, "Counts while at least so many threads are active; ACTIVE_THREAD of the CCCR shows both bounds."),
+    BITS("MOST", 8, 8, TL_RW, "Counts while at most so many threads are active."),
+    RESERVED(16, 16),
+    BITS("ACTIVE", 32, 32, TL_RW, "Counts while all of these threads are active."),
+};
+static const tl_field idle_fields[] = {BITS("IDLE", 0, 32, TL_RW, "Counts while none of these threads is active."), RESERVED(32, 32)};
+
 // ---- registers
 
 #define FIELDS(table) .fields = table, .n_fields = TL_COUNT_OF(table)
@@ -185,6 +232,10 @@ static const tl_reg regs[] = {
     {.name = "MSR_PEBS_ENABLE", .addr = TL_MSR_PEBS_ENABLE, .width_bits = 64, FIELDS(pebs_fields), .read = show_pebs_enable, .written = pebs_enable_written, .cite = SDM, .meaning = "Precise sampling, and causes of replay tags."},
     {.name = "MSR_PEBS_MATRIX_VERT", .addr = TL_MSR_PEBS_MATRIX_VERT, .width_bits = 64, FIELDS(matrix_fields), .written = changed, .cite = SDM, .meaning = "Kinds of uops that replays tag."},
     {.name = "IA32_DS_AREA", .addr = TL_MSR_DS_AREA, .width_bits = 64, FIELDS(ds_fields), .read = show_ds_area, .written = ds_area_written, .cite = SDM, .meaning = "Debug store area; each thread has its own."},
+    {.name = "NBX_CAP", .addr = TL_MSR_NBX_CAP, .width_bits = 64, FIELDS(cap_fields), .presence = if_nbx, .read = show_cap, .cite = NBX, .meaning = "Tells that the extension is there; key netburst.nbx."},
+    {.name = "NBX_XESCR#", .addr = TL_MSR_NBX_XESCR, .count = TL_N_ESCRS, .width_bits = 64, FIELDS(xescr_fields), .presence = if_escr, .read = show_xescr, .written = xescr_written, .cite = NBX, .meaning = "Threads of a detector; the number is that of the ESCR in the order of addresses."},
+    {.name = "NBX_XCCCR#", .addr = TL_MSR_NBX_XCCCR, .count = TL_NETBURST_COUNTERS, .width_bits = 64, FIELDS(xcccr_fields), .presence = if_nbx, .written = xcccr_written, .cite = NBX, .meaning = "Active threads while which a counter counts."},
+    {.name = "NBX_IDLE#", .addr = TL_MSR_NBX_IDLE, .count = TL_NETBURST_COUNTERS, .width_bits = 64, FIELDS(idle_fields), .presence = if_nbx, .written = changed, .cite = NBX, .meaning = "Threads that must be idle while a counter counts."},
 };
 const tl_regmap tl_netburst_regmap = {.space = "MSR", .regs = regs, .n_regs = TL_COUNT_OF(regs)};
 

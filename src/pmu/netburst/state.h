@@ -32,13 +32,17 @@ typedef struct tl_used_escr { // an ESCR that a running counter selects
     uint8_t flags; // ESCR bits 3:0
     bool is_ti;
     uint16_t mask;
-    uint16_t output; // in the clock under way
+    uint16_t output;  // in the clock under way
+    uint64_t threads; // NBX: of the first two, too
 } tl_used_escr;
 
 typedef struct tl_used_counter { // a counter that runs
     uint8_t counter, used;       // used: index in used_escrs
     uint8_t threshold, thread_mode;
     bool compares, complements, is_edge, forces_overflow;
+    bool is_ranged;        // NBX: what follows is asked instead of thread_mode
+    uint8_t least, most;   // threads that are active
+    uint32_t active, idle; // threads that must be
 } tl_used_counter;
 
 typedef struct tl_sampling { // of a thread, by its counter
@@ -52,14 +56,16 @@ struct tl_netburst {
     tl_netburst_host host;
     uint32_t n_threads;
     bool errata[TL_N_ERRATA];
-    tl_netburst_thread *threads[TL_NETBURST_THREADS];
+    tl_netburst_thread *threads[TL_NBX_MAX_THREADS];
     uint64_t *stored;
     uint64_t *counter, *cccr, *escr; // in `stored`
     uint64_t *pebs_enable;           // of thread 0's view
     uint64_t *matrix;
+    uint64_t *xescr, *xcccr, *idle; // NBX
     // Derived.
     bool is_stale;
     bool is_running;
+    bool has_ranges; // NBX: some counter asks for a range of active threads
     uint32_t n_used_escrs, n_used_counters;
     tl_used_escr used_escrs[TL_NETBURST_COUNTERS];
     tl_used_counter used_counters[TL_NETBURST_COUNTERS];
@@ -87,9 +93,21 @@ void tl_netburst_update_lines(tl_netburst *n);
 bool tl_netburst_is_mode(const tl_netburst *n, uint32_t thread_mode, uint8_t active);
 // An ESCR detects and tags: some counter that it or its partner can feed runs.
 bool tl_netburst_has_power(const tl_netburst *n, tl_escr escr);
+// nbx.c
+uint64_t tl_nbx_threads_of(const tl_netburst *n, tl_escr escr);  // what its XESCR shows
+uint64_t tl_nbx_all_threads(const tl_netburst *n);               // of the core, in both classes
+bool tl_nbx_configure(const tl_netburst *n, tl_used_counter *c); // its range; whether it has one
+bool tl_nbx_is_in_range(const tl_used_counter *c, uint64_t active);
+// Bits 3:0 of an ESCR as bits of an XESCR, and back.
+uint64_t tl_nbx_of_flags(uint64_t escr);
+uint64_t tl_nbx_flags_of(uint64_t threads);
+// CCCR.ACTIVE_THREAD that stands for the bounds of an XCCCR.
+uint32_t tl_nbx_mode_of(uint64_t xcccr);
+uint64_t tl_nbx_of_mode(uint64_t xcccr, uint32_t mode); // with the bounds of a mode
 // pebs.c
 bool tl_netburst_samples(const tl_netburst *n, uint32_t counter, const tl_used_escr *escr);
 void tl_netburst_look_at_area(tl_netburst *n, uint32_t thread); // software may have emptied it
+bool tl_netburst_has_escr(const tl_netburst *n, tl_escr escr);  // count.c
 // match.c
 bool tl_netburst_matches(const tl_netburst *n, const tl_used_escr *escr, const tl_netburst_occurrence *what, uint8_t active);
 // msr.c

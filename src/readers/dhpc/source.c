@@ -8,6 +8,7 @@
 
 #include "base/nearest.h"
 #include "pmu/dhpc/dhpc.h"
+#include "readers/dhpc/functional.h"
 #include "readers/dhpc/on.h"
 #include "readers/dhpc/reader.h"
 #include "session/pmus.h"
@@ -59,11 +60,15 @@ static tl_status choose_all(const char *names, bool *is_chosen, bool *is_named, 
     return status;
 }
 
+static const tl_source_type *choose_source(const tl_pmu_preset *preset) {
+    return preset && !strcmp(preset->name, "functional") ? &tl_source_dhpc_functional : NULL;
+}
+
 static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
     if (options->interval != TL_INTERVAL_NONE || options->roi_start)
         return tl_fail(err, TL_EINVAL, "-P dhpc reads the counters once, when the program has ended; it does not go with -I or --roi");
-    if (preset ? strcmp(preset->name, "timed") != 0 : tl_dhpc_settings_of(config).mode == TL_DHPC_KEY_FUNCTIONAL)
-        return tl_fail(err, TL_EINVAL, "the reader wants counters that take their time; use -P dhpc:timed");
+    if (!preset && tl_dhpc_settings_of(config).mode == TL_DHPC_KEY_FUNCTIONAL)
+        return tl_fail(err, TL_EINVAL, "the reader wants counters that take their time; use -P dhpc:timed, or -P dhpc:functional");
     tl_keys_set(config, "hpc", TL_DHPC_KEY_TIMED);
     return TL_OK;
 }
@@ -183,6 +188,7 @@ static tl_status read_at_end(const tl_source *source, tl_machine *machine, tl_re
 
 const tl_source_type tl_source_dhpc = {
     .pmu = &tl_pmu_dhpc,
+    .choose = choose_source,
     .configure = configure,
     .resolve = resolve,
     .check = check,

@@ -22,6 +22,9 @@ struct core_tap {
     uint32_t idle_cause;
     uint64_t first;   // instructions below were in flight at the attachment
     uint64_t renamed; // as tl_core.renamed, when the last cycle ended
+    // For tl_tap.owner: the last instruction that retired, the first one of this cycle, and stores
+    // that wait for their drain.
+    uint64_t retired_pc, cycle_pc, store_pc[TL_MAX_STORE_BUFFERS];
     uint64_t in_vain[TL_N_UOP_VAINS];
     uint32_t n_events;
     tl_uop_event events[MAX_EVENTS];
@@ -81,6 +84,53 @@ static void tell_cycles(core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t
     tell(t, cycle, n_cycles, cause, t->n_events);
     t->n_events = 0;
     t->end = t->idle_from = cycle + n_cycles;
+}
+
+// ---- Owners of counts.
+
+static void own(const core_tap *t, uint64_t pc) {
+    if (t->tap && t->tap->owner)
+        t->tap->owner(t->tap, t->core->h, pc);
+}
+
+void tap_drain(const core_tap *t) { own(t, t->store_pc[t->core->first_store % TL_MAX_STORE_BUFFERS]); }
+
+void tap_before_dispatch(const core_tap *t, uint32_t node) { own(t, t->core->insn[node & t->core->ring_mask].pc); }
+
+// The next instruction, or the one that fetch waits for.
+void tap_rename(const core_tap *t) {
+    const tl_core *core = t->core;
+    own(t, core->renamed < core->fetched ? core->insn[entry_of(core, core->renamed)].pc : core->fetch_pc);
+}
+
+// With an empty reorder buffer, cycles of fetch are the next instruction's. All others are due to
+// the last one, whose outcome fetch had to wait for.
+static uint64_t owner_of_cycle(const core_tap *t, uint32_t cause) {
+    const tl_core *core = t->core;
+    if (t->cycle_pc != NEVER)
+        return t->cycle_pc;
+    if (core->retired < core->renamed)
+        return core->insn[entry_of(core, core->retired)].pc;
+    if (t->retired_pc != NEVER && cause != TL_S_HART_CYC_FETCH && cause != TL_S_HART_CYC_ITLB)
+        return t->retired_pc;
+    if (core->retired < core->fetched)
+        return core->insn[entry_of(core, core->retired)].pc;
+    return core->is_alone ? core->alone_pc : core->fetch_pc;
+}
+
+static void own_cycle(core_tap *t, uint32_t cause) {
+    own(t, owner_of_cycle(t, cause));
+    t->cycle_pc = NEVER;
+}
+
+static void own_retirement(core_tap *t, uint32_t entry) {
+    const tl_core *core = t->core;
+    t->retired_pc = core->insn[entry].pc;
+    if (t->cycle_pc == NEVER)
+        t->cycle_pc = t->retired_pc;
+    if (core->n_uops[entry] == 2)
+        t->store_pc[core->senior_store % TL_MAX_STORE_BUFFERS] = t->retired_pc;
+    own(t, t->retired_pc);
 }
 
 // ---- Events.
@@ -144,6 +194,7 @@ void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
         tell_cycles(t, now, 1, cause);
     else
         idle_until(t, now + 1, cause);
+    own_cycle(t, cause);
 }
 
 void tap_rewind(core_tap *t) {
@@ -155,6 +206,7 @@ void tap_rewind(core_tap *t) {
 
 static tl_flow_result fetch(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn) {
     core_tap *t = tap_of(flow);
+    own(t, pc);
     const tl_flow_result result = t->inner->fetch(t->inner, entry, pc, ret_insn);
     if (result == TL_FLOW_EXECUTED && t->tap) // clocks tell nothing of a fetch
         add(t, TL_UOP_FETCH, t->core->fetched)->bits = t->inner->bits(t->inner, entry);
@@ -175,6 +227,7 @@ static void note_back(core_tap *t, uint64_t seq) {
 
 static void take_back(tl_flow *flow, uint32_t entry) {
     core_tap *t = tap_of(flow);
+    own(t, t->core->insn[entry].pc);
     note_back(t, t->core->fetched);
     t->inner->take_back(t->inner, entry);
 }
@@ -192,6 +245,7 @@ static void add_retired(core_tap *t, uint32_t entry) {
 
 static void retire(tl_flow *flow, uint32_t entry) {
     core_tap *t = tap_of(flow);
+    own_retirement(t, entry);
     t->inner->retire(t->inner, entry);
     if (t->core->retired >= t->first)
         add_retired(t, entry);
@@ -257,6 +311,8 @@ static bool alone(tl_flow *flow, tl_stop *ret_stop) {
                           .pc = core->alone_pc,
                           .bits = t->inner->bits(t->inner, entry_of(core, core->fetched)),
                           .cls = (uint8_t)core->alone_class};
+    own(t, core->alone_pc);
+    t->retired_pc = core->alone_pc;
     if (t->clocks)
         t->clocks->alone(t->clocks, core->h, core->thread, now);
     const alone_counts before = count_alone(core->h);
@@ -357,6 +413,7 @@ static core_tap *begin(tl_core *core, tl_error *err) {
     }
     t->end = t->idle_from = core->h->now;
     t->idle_cause = TL_TAP_OUTSIDE;
+    t->retired_pc = t->cycle_pc = NEVER;
     t->first = core->retired;
     t->renamed = core->renamed;
     t->n_events = 0;

@@ -269,6 +269,8 @@ bool window_yield(tl_core *core) {
 }
 
 bool window_rename(tl_core *core) {
+    if (TL_UNLIKELY(core->tap != NULL))
+        tap_rename(core->tap);
     uint32_t n = 0;
     while (core->renamed < core->fetched) {
         const uint32_t entry = entry_of(core, core->renamed), issue = core->issue[entry];
@@ -481,6 +483,8 @@ TL_ALWAYS_INLINE uint32_t oldest(const tl_core *core, uint32_t issues) {
 // The port takes the oldest ready node of these classes. Returns the classes that may still go.
 TL_ALWAYS_INLINE uint32_t take(tl_core *core, uint32_t port, uint32_t issues, uint32_t classes, uint64_t half) {
     const uint32_t node = oldest(core, issues), issue = core->issue[node];
+    if (TL_UNLIKELY(core->tap != NULL))
+        tap_before_dispatch(core->tap, node);
     core->tally[CORE_PORT_0 + port] += 1;
     dispatch(core, node, half);
     if (TL_UNLIKELY(core->tap != NULL))
