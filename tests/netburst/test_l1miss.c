@@ -93,6 +93,18 @@ static void test_l8_to_l10_and_l12_interrupts_come_late(void **state) {
     }
 }
 
+// Passes are counted where the run ended. Each interrupt may cost one miss.
+static void test_interrupts_end_a_run_after_as_many_passes(void **state) {
+    (void)state;
+    for (uint32_t form = 0; form < 4; form++) {
+        tl_l1miss_options options = options_for(TL_L1MISS_INTERRUPT, form / 2, form % 2);
+        options.n_samples = FEW_SAMPLES;
+        const tl_l1miss_run run = measure(&options);
+        assert_int_equal(run.n_samples, FEW_SAMPLES);
+        assert_in_range(run.n_passes, FEW_SAMPLES * PERIOD - 2, FEW_SAMPLES * (PERIOD + 1));
+    }
+}
+
 static void test_l11_interrupts_with_the_bus_clock_come_late(void **state) {
     (void)state;
     tl_l1miss_options options = options_for(TL_L1MISS_INTERRUPT, false, false);
@@ -203,6 +215,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_l2_to_l7_precise_samples_name_the_load_and_the_registers_before_it),
     cmocka_unit_test(test_precise_samples_of_the_nested_loop_are_right),
     cmocka_unit_test(test_l8_to_l10_and_l12_interrupts_come_late),
+    cmocka_unit_test(test_interrupts_end_a_run_after_as_many_passes),
     cmocka_unit_test(test_l11_interrupts_with_the_bus_clock_come_late),
     cmocka_unit_test(test_l13_and_l16_a_precise_sample_costs_less_than_an_interrupt),
     cmocka_unit_test(test_l14_a_period_in_step_with_the_cells_samples_one_of_them),

@@ -65,7 +65,7 @@ static void close_machine(tl_machine *machine) {
 
 static uint64_t passes_done(const l1miss_program *p) {
     const tl_rv_hart *rv = tl_rv(p->machine->harts[0]);
-    return p->options->is_nested ? p->n_passes - rv->x[S0] * TL_L1MISS_CELLS : rv->x[A1];
+    return p->options->is_nested ? p->n_passes - rv->x[S0] * TL_L1MISS_CELLS + rv->x[A1] : rv->x[A1];
 }
 
 // Takes calls of the kernel. false: another trap, which the program does not expect.

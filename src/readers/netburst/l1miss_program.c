@@ -281,12 +281,12 @@ static void write_handler(tl_assembler *a, const tl_l1miss_options *o) {
     save(a);
     tl_asm_csrr(a, TL_T0, CSR_SCAUSE);
     const uint32_t is_call = tl_asm_branch(a, TL_ASM_GE, TL_T0, TL_X0);
-    tl_asm_ld(a, TL_S0, TL_T6, INTERRUPTS);
-    tl_asm_addi(a, TL_S0, TL_S0, 1);
-    tl_asm_sd(a, TL_S0, TL_T6, INTERRUPTS);
+    tl_asm_ld(a, TL_S1, TL_T6, INTERRUPTS);
+    tl_asm_addi(a, TL_S1, TL_S1, 1);
+    tl_asm_sd(a, TL_S1, TL_T6, INTERRUPTS);
     write_look(a, o);
     tl_asm_load_constant(a, TL_T1, o->n_samples);
-    const uint32_t is_last = tl_asm_branch(a, TL_ASM_GEU, TL_S0, TL_T1);
+    const uint32_t is_last = tl_asm_branch(a, TL_ASM_GEU, TL_S1, TL_T1);
     tl_asm_load_constant(a, TL_T0, UINT64_C(1) << TL_IRQ_LCOFI);
     tl_asm_csrc(a, CSR_SIP, TL_T0);
     write_csr(a, CSR_NBLVT, 0);
