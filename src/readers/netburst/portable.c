@@ -3,25 +3,25 @@
 #include "pmu/netburst/netburst.h"
 #include "session/portable.h"
 
-static const char ALONE[] = "Instructions that execute alone count as instructions only.";
+static const char NO_ATOMICS[] = "Atomics are never tagged.";
 
 static const tl_portable_map maps[TL_N_PORTABLES] = {
-    [TL_PORTABLE_ACTIVE_CYCLES] = {TL_PORTABLE_SUBSET, "global_power_events:RUNNING", "The clocks in which a sleeping thread wakes do not count."},
+    [TL_PORTABLE_ACTIVE_CYCLES] = {TL_PORTABLE_EXACT, "global_power_events:RUNNING", NULL},
     [TL_PORTABLE_RETIRED_INSTRUCTIONS] = {TL_PORTABLE_EXACT, "instr_retired:NBOGUSNTAG+NBOGUSTAG", NULL},
     [TL_PORTABLE_RETIRED_UOPS] = {TL_PORTABLE_EXACT, "uops_retired:NBOGUS", NULL},
     [TL_PORTABLE_CANCELLED_UOPS] = {TL_PORTABLE_EXACT, "uops_retired:BOGUS", NULL},
-    [TL_PORTABLE_RETIRED_LOADS] = {TL_PORTABLE_SUBSET, "memory_loads", ALONE},
-    [TL_PORTABLE_RETIRED_STORES] = {TL_PORTABLE_SUBSET, "memory_stores", ALONE},
-    [TL_PORTABLE_RETIRED_BRANCHES] = {TL_PORTABLE_SUBSET, "branch_retired:MMNP+MMNM+MMTP+MMTM", ALONE},
-    [TL_PORTABLE_RETIRED_CONDITIONAL_BRANCHES] = {TL_PORTABLE_SUBSET, "retired_branch_type:CONDITIONAL", ALONE},
-    [TL_PORTABLE_RETIRED_TAKEN_BRANCHES] = {TL_PORTABLE_SUBSET, "retired_branch_type:CONDITIONAL - branch_retired:MMNP+MMNM", ALONE},
-    [TL_PORTABLE_RETIRED_DIRECT_JUMPS] = {TL_PORTABLE_SUBSET, "branch_retired:MMNP+MMNM+MMTP+MMTM - retired_branch_type:CONDITIONAL+INDIRECT", ALONE},
+    [TL_PORTABLE_RETIRED_LOADS] = {TL_PORTABLE_SUBSET, "memory_loads", NO_ATOMICS},
+    [TL_PORTABLE_RETIRED_STORES] = {TL_PORTABLE_SUBSET, "memory_stores", NO_ATOMICS},
+    [TL_PORTABLE_RETIRED_BRANCHES] = {TL_PORTABLE_EXACT, "branch_retired:MMNP+MMNM+MMTP+MMTM", NULL},
+    [TL_PORTABLE_RETIRED_CONDITIONAL_BRANCHES] = {TL_PORTABLE_EXACT, "retired_branch_type:CONDITIONAL", NULL},
+    [TL_PORTABLE_RETIRED_TAKEN_BRANCHES] = {TL_PORTABLE_EXACT, "retired_branch_type:CONDITIONAL - branch_retired:MMNP+MMNM", NULL},
+    [TL_PORTABLE_RETIRED_DIRECT_JUMPS] = {TL_PORTABLE_EXACT, "branch_retired:MMNP+MMNM+MMTP+MMTM - retired_branch_type:CONDITIONAL+INDIRECT", NULL},
     [TL_PORTABLE_RETIRED_INDIRECT_JUMPS] = {TL_PORTABLE_EXACT, "retired_branch_type:INDIRECT", NULL},
     [TL_PORTABLE_RETIRED_RETURNS] = {TL_PORTABLE_EXACT, "retired_branch_type:RETURN", NULL},
-    [TL_PORTABLE_MISPREDICTED_BRANCHES] = {TL_PORTABLE_SUBSET, "branch_retired:MMNM+MMTM", ALONE},
-    [TL_PORTABLE_MISPREDICTED_CONDITIONAL_BRANCHES] = {TL_PORTABLE_SUBSET, "retired_mispred_branch_type:CONDITIONAL", ALONE},
+    [TL_PORTABLE_MISPREDICTED_BRANCHES] = {TL_PORTABLE_EXACT, "branch_retired:MMNM+MMTM", NULL},
+    [TL_PORTABLE_MISPREDICTED_CONDITIONAL_BRANCHES] = {TL_PORTABLE_EXACT, "retired_mispred_branch_type:CONDITIONAL", NULL},
     [TL_PORTABLE_MISPREDICTED_INDIRECT_JUMPS] = {TL_PORTABLE_EXACT, "retired_mispred_branch_type:INDIRECT", NULL},
-    [TL_PORTABLE_STALLED_CYCLES] = {TL_PORTABLE_ESTIMATE, "global_power_events:RUNNING - instr_retired:NBOGUSNTAG+NBOGUSTAG:thr=0", "A clock in which both threads retire is subtracted once."},
+    [TL_PORTABLE_STALLED_CYCLES] = {TL_PORTABLE_SUPERSET, "global_power_events:RUNNING - instr_retired:NBOGUSNTAG+NBOGUSTAG:thr=0", "A clock in which both threads retire is subtracted once."},
     [TL_PORTABLE_L1I_MISSES] = {TL_PORTABLE_IMPOSSIBLE, NULL, "The trace cache is in its place; BPU_fetch_request:TCMISS counts its misses."},
     [TL_PORTABLE_L1D_LOAD_MISSES] = {TL_PORTABLE_IMPOSSIBLE, NULL, "Tags count loads that retire only."},
     [TL_PORTABLE_RETIRED_L1D_LOAD_MISSES] = {TL_PORTABLE_EXACT, "replay_event:l1_load_miss", NULL},
