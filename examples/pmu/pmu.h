@@ -17,12 +17,11 @@
 #define CLEAR(csr, value) __asm__ volatile("csrc " #csr ", %0" : : "r"((uint64_t)(value)) : "memory")
 
 /* Registers whose number is a part of the instruction need one instruction for each. */
-#define EACH(X)                                                                                                                           \
-    X(3)                                                                                                                                  \
-    X(4)                                                                                                                                  \
-    X(5)                                                                                                                                  \
-    X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) \
-        X(29) X(30) X(31)
+/* clang-format off */
+#define EACH(X) \
+    X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) \
+    X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31)
+/* clang-format on */
 
 static inline uint64_t counter_read(int n) {
     switch (n) {

@@ -8,6 +8,7 @@
 #include "base/testing.h"
 #include "isa/a64/debug.h"
 #include "isa/a64/debug_external.h"
+#include "isa/a64/exception.h"
 #include "isa/a64/sysreg.h"
 
 static void changed(tl_hart *h) { (void)h; }
