@@ -134,7 +134,7 @@ static void run_to(tl_machine *machine, uint64_t n, bool chop) {
 
 static void attach_thread(const tl_machine *machine, uint32_t thread, follower *f) {
     tl_error err;
-    *f = (follower){.tap = {take_record}, .thread = thread, .next_cycle = machine->harts[thread]->now, .log = f->log};
+    *f = (follower){.tap = {.record = take_record}, .thread = thread, .next_cycle = machine->harts[thread]->now, .log = f->log};
     if (machine->engine->tap(machine->harts[thread], &f->tap, &err) != TL_OK)
         fail_msg("%s", err.text);
 }
