@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The same loop over the same numbers, in random order and sorted: for docs/tutorials/classroom.md.
+// One loop adds up one array twice, in random order and then sorted (docs/tutorials/classroom.md).
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

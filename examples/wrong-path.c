@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A table whose entries are half valid. Valid ones lead to a few numbers that stay in the cache, stale ones to the whole array. No
-// stale entry is followed. But a processor that guesses the branch wrong follows it for a while: docs/tutorials/wrong-path.md.
+// Half of the table's entries are valid. Valid entries lead to a few numbers that stay in the cache,
+// stale entries to the whole array. The program follows no stale entry. A processor that mispredicts
+// the branch follows it for a while (docs/tutorials/wrong-path.md).
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -168,8 +168,8 @@ static void release(xcm *m) {
     }
 }
 
-// A request to halt that was pending at a reset has halted the target again. EDSCR may be behind the
-// OS lock, so EDPRSR tells. The request has been taken back.
+// The monitor has withdrawn its halt request. If the request was pending at a reset, the target
+// halted again, and this restarts it. EDPRSR tells, because the OS lock may hide EDSCR.
 static void let_go(xcm *m) {
     const uint64_t since = m->now_ns;
     if (!(xcm_poll_prsr(m) & PRSR_PU) || !(m->prsr & PRSR_HALTED))

@@ -139,8 +139,8 @@ static xcm_code wait_restarted(xcm *m) {
     }
 }
 
-// Words that somebody has left in the channel would stop every transfer. A transfer that broke off in
-// Memory access mode has left that, too. X0 is scratch here.
+// Removes words from the debug channel, because a word left there stops every transfer. Ends Memory
+// access mode, which a broken transfer leaves on. X0 is scratch.
 static xcm_code empty_channel(xcm *m) {
     m->edscr = 0;
     XCM_TRY(xcm_wait_ready(m));

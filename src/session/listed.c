@@ -8,7 +8,6 @@
 #include "model/pmu.h"
 
 typedef struct reader {
-    const tl_listed_hooks *hooks;
     const tl_listed *listed;
     tl_machine *machine;
     bool is_enabled;
@@ -52,8 +51,8 @@ static tl_status add(tl_listed *l, const tl_pmu_type *pmu, const tl_pmu_preset *
     return is_found ? TL_OK : unknown(pmu, preset, name, err);
 }
 
-tl_status tl_listed_resolve(const tl_pmu_type *pmu, const tl_pmu_preset *preset, const char *defaults, const tl_run_options *options,
-                            tl_arena *arena, tl_listed **ret_listed, tl_error *err) {
+tl_status tl_listed_resolve(const tl_listed_hooks *hooks, const tl_pmu_type *pmu, const tl_pmu_preset *preset, const char *defaults,
+                            const tl_run_options *options, tl_arena *arena, tl_source **ret_source, tl_error *err) {
     tl_listed *l = tl_arena_alloc(arena, sizeof *l);
     char *list = tl_arena_strdup(arena, options->events ? options->events : defaults), *rest = NULL;
     const char *title = tl_arena_printf(arena, "%s:%s", pmu->name, preset->name);
@@ -67,7 +66,8 @@ tl_status tl_listed_resolve(const tl_pmu_type *pmu, const tl_pmu_preset *preset,
     if (l->n_events == 0)
         return tl_fail(err, TL_EINVAL, "-e: an empty list of events");
     l->base = (tl_source){.type = tl_source_find(pmu), .name = title, .counted = l->list, .n_counted = l->n_events};
-    *ret_listed = l;
+    l->hooks = hooks;
+    *ret_source = &l->base;
     return TL_OK;
 }
 
@@ -95,26 +95,26 @@ static tl_status bind(tl_counted *counted, const tl_event *event, bool is_of_har
     return TL_OK;
 }
 
-tl_status tl_listed_attach(const tl_listed_hooks *hooks, tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run,
-                           void **ret_reader, tl_error *err) {
+tl_status tl_listed_attach(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run, void **ret_reader,
+                           tl_error *err) {
     tl_listed *l = (tl_listed *)source;
     const uint32_t n = machine->n_harts * l->n_events;
     reader *r = tl_arena_alloc(of_run, sizeof *r);
     if (!r)
         return no_memory(err);
-    *r = (reader){.hooks = hooks, .listed = l, .machine = machine};
+    *r = (reader){.listed = l, .machine = machine};
     r->since = tl_arena_alloc(of_run, machine->n_harts * sizeof *r->since);
     r->last = tl_arena_alloc(of_run, n * sizeof *r->last);
     r->counts = tl_arena_alloc(of_run, n * sizeof *r->counts);
     if (!r->since || !r->last || !r->counts)
         return no_memory(err);
     for (uint32_t e = 0; e < l->n_events; e++) {
-        tl_status status = bind(&l->counted[e], l->events[e], hooks->is_of_hart(l->events[e]), machine, of_outline, err);
+        tl_status status = bind(&l->counted[e], l->events[e], l->hooks->is_of_hart(l->events[e]), machine, of_outline, err);
         if (status != TL_OK)
             return status;
     }
     *ret_reader = r;
-    return hooks->start(machine, l, err);
+    return l->hooks->start(machine, l, err);
 }
 
 static void bring_up(reader *r, bool counts) {
@@ -126,9 +126,9 @@ static void bring_up(reader *r, bool counts) {
             uint64_t *last = &r->last[hart * n + e];
             count->enabled_cycles += counts ? now - r->since[hart] : 0;
             count->running_cycles = count->enabled_cycles;
-            if (hart > 0 && !r->hooks->is_of_hart(r->listed->events[e]))
+            if (hart > 0 && !r->listed->hooks->is_of_hart(r->listed->events[e]))
                 continue;
-            const uint64_t value = r->hooks->value(r->machine, r->listed, e, hart);
+            const uint64_t value = r->listed->hooks->value(r->machine, r->listed, e, hart);
             count->count += counts ? value - *last : 0;
             *last = value;
         }

@@ -217,7 +217,7 @@ static void test_each_tagged_uop_is_retired_or_bogus(void **state) {
         wrmsr(n, 0x3bc, 0x02ull << TL_ESCR_EVENT_LSB | kinds[k].tagged << TL_ESCR_MASK_LSB | 12);
         // Event front_end_event, NBOGUS.
         wrmsr(n, 0x3cc, 0x1000020c);
-        // The same, BOGUS.
+        // Event front_end_event, BOGUS.
         wrmsr(n, 0x3cd, 0x1000040c);
         wrmsr(n, TL_MSR_CCCR + 12, 0x0003b000);
         wrmsr(n, TL_MSR_CCCR + 14, 0x0003b000);

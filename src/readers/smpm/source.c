@@ -30,16 +30,6 @@ static tl_status configure(const tl_run_options *options, const tl_pmu_preset *p
     return TL_OK;
 }
 
-static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
-                         tl_source **ret_source, tl_error *err) {
-    tl_listed *listed;
-    (void)catalogue;
-    tl_status status = tl_listed_resolve(&tl_pmu_smpm, tl_pmu_chosen(&tl_pmu_smpm, config), default_events, options, arena, &listed, err);
-    if (status == TL_OK)
-        *ret_source = &listed->base;
-    return status;
-}
-
 static bool is_of_hart(const tl_event *event) { return (void)event, false; } // the block has sums
 
 // The counter of an event. false: units of this machine do not tell it.
@@ -105,18 +95,15 @@ static uint64_t value(tl_machine *machine, const tl_listed *listed, uint32_t eve
 
 static const tl_listed_hooks hooks = {.is_of_hart = is_of_hart, .start = start, .value = value};
 
-static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run, void **ret_reader, tl_error *err) {
-    return tl_listed_attach(&hooks, source, machine, of_outline, of_run, ret_reader, err);
+static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
+                         tl_source **ret_source, tl_error *err) {
+    (void)catalogue;
+    return tl_listed_resolve(&hooks, &tl_pmu_smpm, tl_pmu_chosen(&tl_pmu_smpm, config), default_events, options, arena, ret_source, err);
 }
 
 const tl_source_type tl_source_smpm = {
     .pmu = &tl_pmu_smpm,
     .configure = configure,
     .resolve = resolve,
-    .attach = attach,
-    .enable = tl_listed_enable,
-    .disable = tl_listed_disable,
-    .next_turn = tl_listed_next_turn,
-    .turn = tl_listed_turn,
-    .read = tl_listed_read,
+    TL_LISTED_READER,
 };
