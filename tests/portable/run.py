@@ -146,6 +146,16 @@ def check_page(arguments, lines):
     return wrong
 
 
+def check_region(arguments, folder):
+    """Counters that the host reads have counted before a region begins; its counts are the truth of the region alone."""
+    counts = os.path.join(folder, "region.json")
+    run([arguments.tally, "stat", "-q", "-j", "-o", counts, "--roi", "main", "-P", "ccache", "--", os.path.join(arguments.guests, "kernel_sort")], check=True)
+    with open(counts, encoding="utf-8") as lines:
+        found = [row for row in map(json.loads, lines) if row.get("type") == "event" and row["scope"] == "machine"]
+    return [f"ccache in a region: {row['event']} is {row['value']}, and {row['truth']} in truth" for row in found if row["value"] != row["truth"]] + (
+        [] if any(row["value"] for row in found) else ["ccache in a region: nothing was counted"])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tally", required=True)
@@ -161,6 +171,8 @@ def main():
     if not arguments.designs and set(DESIGNS) != set(next(iter(stated.values()))):
         wrong.append(f"designs with maps are {', '.join(sorted(next(iter(stated.values()))))}; this test measures {', '.join(sorted(DESIGNS))}")
     with tempfile.TemporaryDirectory() as folder:
+        if "ccache" in designs:
+            wrong += check_region(arguments, folder)
         for design in designs:
             possible = [name for name in stated if stated[name][design] != "impossible"]
             found = measure(arguments, design, possible, folder)

@@ -652,6 +652,15 @@ def regions_are_marks_on_the_course_of_a_run():
                                "JOIN event ON event.id = event WHERE event.name = 'hart.instret' AND function.name = 'inner' AND instruction.address = function.address")[0][0])
     visits = rows(path, "SELECT begin_cycles, end_cycles FROM visit ORDER BY id")
     equal(all(a[1] <= b[0] for a, b in zip(visits, visits[1:])), True, "visits follow each other")
+    last_cycle = rows(path, "SELECT max(end_cycles) FROM interval")[0][0]
+    equal(visits[-1][1] < last_cycle, True, f"the last visit {visits[-1]} ended before the run, at {last_cycle}")
+    # What the end of the run cuts off ends there.
+    cut = file("cut.profile")
+    status, _, stderr = tally("record", "-q", "-o", cut, "--max-insns", "100000", "-I", "10kc", "--roi", "main", "--", guest("kernel_sort"))
+    equal(status, 0, stderr)
+    last_cycle = rows(cut, "SELECT max(end_cycles) FROM interval")[0][0]
+    equal(rows(cut, "SELECT end_cycles FROM visit"), [(last_cycle,)])
+    equal(rows(cut, "SELECT max(end_cycles) FROM stint"), [(last_cycle,)])
     fails(["record", "-o", file("x"), "--roi", "inner", "--", assembled()], 2, "--roi and --markers go with --pipeline or -I")
     fails(["record", "-o", file("x"), "--markers", "--", assembled()], 2, "--roi and --markers go with --pipeline or -I")
     fails(["record", "-o", file("x"), "-I", "1ms", "--roi", "nowhere", "--", assembled()], 2, "nowhere")
@@ -738,6 +747,11 @@ def the_error_of_samples_is_what_sql_says():
     status, csv_text, _ = tally("report", "--against-truth", "--csv", "-e", "cycles", path)
     table_of = list(csv.DictReader(io.StringIO(csv_text)))
     equal((status, {row["event"] for row in table_of}, sum(int(row["samples"]) for row in table_of)), (0, {"cycles"}, lines[1]["samples"]))
+    truths = [int(row["truth"]) for row in table_of]
+    equal(truths, sorted(truths, reverse=True), "rows are in the order of the truth")
+    # A signal of every hart is one event of the truth.
+    harts, _, _ = record("harts.profile", "--harts", "2", "-P", "rvhpm:linux", "-c", "997", "-e", "r5", "--", guest("threads_sync"))
+    equal(rows(harts, "SELECT truth FROM sampled"), [("hart.insn_branch + hart.insn_jal + hart.insn_jalr",)])
     fails(["report", "--against-truth", "-e", "instructions", path], 2, "this event was not sampled; cycles was")
     fails(["report", "--against-truth", "--children", path], 2, "leave out --children")
     plain, _, _ = record("plain.profile", "--", assembled())

@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "base/testing.h"
 #include "pmu/netburst/netburst.h"
+#include "pmu/netburst/state.h"
 
 typedef struct rig {
     tl_arena arena;
@@ -372,6 +373,20 @@ static void test_forced_overflow_interrupts_in_each_clock_that_counts(void **unu
     done(&r);
 }
 
+static void test_clocks_are_counted_once_when_an_overflow_parts_them(void **unused) {
+    (void)unused;
+    rig r = new_rig();
+    begin(&r, 2);
+    wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+    wrmsr(&r, TL_MSR_COUNTER + 12, (uint64_t)-10);
+    wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS);
+    const uint64_t before = r.n->n_clocks;
+    count(&r, 100, TL_ESCR_T0_USR, &three_uops, 1);
+    assert_int_equal(r.n->n_clocks - before, 100);
+    assert_int_equal(counter(&r, 12), 290);
+    done(&r);
+}
+
 static void test_cascade_begins_in_the_clock_after_its_source(void **unused) {
     (void)unused;
     rig r = new_rig();
@@ -569,6 +584,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_interrupt_comes_at_the_event_after_the_overflow),
     cmocka_unit_test(test_interrupt_masks_itself_and_comes_again_while_the_flag_stands),
     cmocka_unit_test(test_forced_overflow_interrupts_in_each_clock_that_counts),
+    cmocka_unit_test(test_clocks_are_counted_once_when_an_overflow_parts_them),
     cmocka_unit_test(test_cascade_begins_in_the_clock_after_its_source),
     cmocka_unit_test(test_cascaded_counter_of_model_2_raises_no_interrupt),
     cmocka_unit_test(test_thresholds_part_all_clocks),
