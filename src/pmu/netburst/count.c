@@ -85,12 +85,12 @@ static tl_used_escr used_of(const tl_netburst *n, tl_escr escr) {
     if (escr == TL_N_ESCRS)
         return used;
     used.event = (uint8_t)event_of(n, escr);
-    used.flags = n->escr[escr] & 15;
-    if (n->n_threads == 1)
-        used.flags &= TL_ESCR_T0_USR | TL_ESCR_T0_OS;
     used.is_ti = tl_netburst_event_rows[used.event].is_ti;
+    used.is_held = used.event == TL_NB_BSQ_ACTIVE_ENTRIES && n->errata[TL_ERRATUM_BSQ_ACTIVE_ALTERNATE];
+    used.is_doubtful = used.event == TL_NB_BSQ_CACHE_REFERENCE && n->errata[TL_ERRATUM_BSQ_REF_FACTOR2];
     used.mask = (uint16_t)(n->escr[escr] >> TL_ESCR_MASK_LSB);
-    used.threads = n->settings.nbx ? tl_nbx_threads_of(n, escr) & tl_nbx_all_threads(n) : 0;
+    used.threads = tl_nbx_threads_of(n, escr) & tl_nbx_all_threads(n);
+    tl_netburst_tabulate(n, &used);
     return used;
 }
 
@@ -101,8 +101,9 @@ static uint32_t use_escr(tl_netburst *n, tl_escr escr) {
             return i;
     tl_used_escr *used = &n->used_escrs[n->n_used_escrs];
     *used = used_of(n, escr);
-    if (used->event != TL_NB_NO_EVENT && (used->flags != 0 || used->threads != 0))
+    if (used->event != TL_NB_NO_EVENT && used->threads != 0)
         n->listeners[used->event] |= BIT(n->n_used_escrs);
+    n->has_doubts |= used->is_held || used->is_doubtful;
     return n->n_used_escrs++;
 }
 
@@ -113,6 +114,20 @@ static bool is_gated(const tl_netburst *n, tl_escr escr) {
     return escr == TL_N_ESCRS || n->escr[escr] >> TL_ESCR_EVENT_LSB == 0;
 }
 
+bool tl_netburst_counts_while(const tl_netburst *n, uint32_t counter, uint64_t active) {
+    if (thread_mode_of(n->cccr[counter]) == MODE_ANY && n->settings.any_needs_active && active == 0)
+        return false;
+    return tl_nbx_is_in_range(n, counter, active);
+}
+
+// Bit i: the counter counts while `active` of the clock is i.
+static uint16_t times_of(const tl_netburst *n, uint32_t counter) {
+    uint16_t times = 0;
+    for (uint32_t active = 0; active < 16; active++)
+        times |= (uint16_t)(tl_netburst_counts_while(n, counter, tl_nbx_of_flags(active)) << active);
+    return times;
+}
+
 // false: the counter has no power, or its mode is none that one thread can have.
 static bool use_counter(tl_netburst *n, uint32_t i) {
     const uint64_t cccr = n->cccr[i];
@@ -121,25 +136,23 @@ static bool use_counter(tl_netburst *n, uint32_t i) {
         return false;
     const tl_used_escr used = used_of(n, escr);
     if (tl_netburst_samples(n, i, &used)) {
-        n->sampling[i - TL_NETBURST_PEBS_T0] = (tl_sampling){true, (uint8_t)thread_mode_of(cccr), used};
+        n->sampling[i - TL_NETBURST_PEBS_T0] = (tl_sampling){true, times_of(n, i), used};
         return false;
     }
     n->used_counters[n->n_used_counters++] = (tl_used_counter){.counter = (uint8_t)i,
                                                                .used = (uint8_t)use_escr(n, escr),
                                                                .threshold = (uint8_t)(cccr >> TL_CCCR_THRESHOLD_LSB & 15),
-                                                               .thread_mode = (uint8_t)thread_mode_of(cccr),
+                                                               .by_active = times_of(n, i),
                                                                .compares = cccr & TL_CCCR_COMPARE,
                                                                .complements = cccr & TL_CCCR_COMPLEMENT,
                                                                .is_edge = cccr & TL_CCCR_EDGE,
                                                                .forces_overflow = cccr & TL_CCCR_FORCE_OVF};
-    if (n->settings.nbx)
-        n->has_ranges |= tl_nbx_configure(n, &n->used_counters[n->n_used_counters - 1]);
     return true;
 }
 
 void tl_netburst_configure(tl_netburst *n) {
     uint32_t filtering = 0;
-    n->is_stale = n->is_running = n->has_ranges = false;
+    n->is_stale = n->is_running = n->has_doubts = false;
     n->n_used_escrs = n->n_used_counters = 0;
     n->sampling[0].is_on = n->sampling[1].is_on = false;
     for (uint32_t e = 0; e < TL_NB_N_EVENTS; e++)
@@ -219,57 +232,45 @@ static void flag_overflow(tl_netburst *n, uint32_t i) {
 
 // ---- A clock.
 
-static uint32_t n_active(uint8_t active) {
-    return (active & (TL_ESCR_T0_USR | TL_ESCR_T0_OS) ? 1u : 0) + (active & (TL_ESCR_T1_USR | TL_ESCR_T1_OS) ? 1u : 0);
-}
-
-static bool is_mode(const tl_netburst *n, uint32_t mode, uint32_t n_threads) {
-    return mode == MODE_ANY ? !n->settings.any_needs_active || n_threads > 0 : n_threads == mode;
-}
-
-bool tl_netburst_is_mode(const tl_netburst *n, uint32_t thread_mode, uint8_t active) { return is_mode(n, thread_mode, n_active(active)); }
-
 // ---- Errata that part even and odd clocks.
 
 enum { BSQ_MISSES = 0xf << 8 }; // of BSQ_cache_reference
 
-static bool is_held(const tl_netburst *n, const tl_used_escr *escr) {
-    return escr->event == TL_NB_BSQ_ACTIVE_ENTRIES && n->errata[TL_ERRATUM_BSQ_ACTIVE_ALTERNATE] && n->n_clocks % 2 == 1;
-}
+// The output of an even clock stays in the odd one behind it.
+static bool is_held(const tl_netburst *n, const tl_used_escr *escr) { return escr->is_held && n->n_clocks % 2 == 1; }
 
-static uint32_t weight_of(const tl_netburst *n, const tl_netburst_occurrence *what) {
-    if (what->event != TL_NB_BSQ_CACHE_REFERENCE || !n->errata[TL_ERRATUM_BSQ_REF_FACTOR2])
+static uint32_t weight_of(const tl_netburst *n, const tl_used_escr *escr, const tl_netburst_occurrence *what) {
+    if (!escr->is_doubtful)
         return what->weight;
     return what->mask & BSQ_MISSES ? what->weight * (uint32_t)(n->n_clocks % 2) : what->weight * 2u;
 }
 
 // Equal clocks differ.
 static bool is_parted(const tl_netburst *n, const tl_netburst_clock *clock) {
-    const bool has_cache = n->errata[TL_ERRATUM_BSQ_REF_FACTOR2] && n->listeners[TL_NB_BSQ_CACHE_REFERENCE] != 0;
-    const uint32_t queues = n->errata[TL_ERRATUM_BSQ_ACTIVE_ALTERNATE] ? n->listeners[TL_NB_BSQ_ACTIVE_ENTRIES] : 0;
     bool is_busy = clock->n_occurrences != 0;
-    for (uint32_t left = queues; left != 0; left &= left - 1)
-        is_busy |= n->used_escrs[__builtin_ctz(left)].output != 0;
-    return (has_cache || queues != 0) && is_busy;
+    if (!n->has_doubts)
+        return false;
+    for (uint32_t i = 0; i < n->n_used_escrs; i++)
+        is_busy |= n->used_escrs[i].is_held && n->used_escrs[i].output != 0;
+    return is_busy;
 }
 
-// With threads beyond the first two as if they were thread 1: for events that belong to no thread.
-static uint8_t classes_of(const tl_netburst_clock *clock) {
-    return (uint8_t)(clock->active | ((uint32_t)clock->others ? TL_ESCR_T1_USR : 0u) |
-                     (clock->others >> TL_NBX_OS_LSB ? TL_ESCR_T1_OS : 0u));
+static void clear_outputs(tl_netburst *n) {
+    for (uint32_t i = 0; i < n->n_used_escrs; i++)
+        if (!is_held(n, &n->used_escrs[i]))
+            n->used_escrs[i].output = 0;
 }
 
 static void detect(tl_netburst *n, const tl_netburst_clock *clock) {
-    const uint8_t active = clock->others ? classes_of(clock) : clock->active;
-    for (uint32_t i = 0; i < n->n_used_escrs; i++)
-        n->used_escrs[i].output = is_held(n, &n->used_escrs[i]) ? n->used_escrs[i].output : 0;
+    const bool has_doubts = n->has_doubts;
+    clear_outputs(n);
     for (uint32_t k = 0; k < clock->n_occurrences; k++) {
         const tl_netburst_occurrence *what = &clock->occurrences[k];
         for (uint32_t left = n->listeners[what->event]; left != 0; left &= left - 1) {
             tl_used_escr *escr = &n->used_escrs[__builtin_ctz(left)];
-            if (!tl_netburst_matches(n, escr, what, active) || is_held(n, escr))
+            if (!tl_netburst_matches(n, escr, what, clock->active, clock->others) || (has_doubts && is_held(n, escr)))
                 continue;
-            const uint32_t output = escr->output + weight_of(n, what);
+            const uint32_t output = escr->output + (has_doubts ? weight_of(n, escr, what) : what->weight);
             escr->output = output > TL_NETBURST_MAX_OUTPUT ? TL_NETBURST_MAX_OUTPUT : (uint16_t)output;
         }
     }
@@ -322,36 +323,45 @@ static void add(tl_netburst *n, const tl_used_counter *c, uint32_t d, uint64_t n
     }
 }
 
-static uint32_t n_others(const tl_netburst_clock *clock) {
-    return (uint32_t)__builtin_popcount((uint32_t)clock->others | (uint32_t)(clock->others >> TL_NBX_OS_LSB));
+static bool is_its_time(const tl_netburst *n, const tl_used_counter *c, const tl_netburst_clock *clock) {
+    if (TL_UNLIKELY(clock->others != 0))
+        return tl_netburst_counts_while(n, c->counter, tl_nbx_of_flags(clock->active) | clock->others);
+    return c->by_active >> clock->active & 1;
 }
 
-static bool is_in_range(const tl_used_counter *c, const tl_netburst_clock *clock) {
-    return tl_nbx_is_in_range(c, tl_nbx_of_flags(clock->active) | clock->others);
+static void step_counter(tl_netburst *n, const tl_used_counter *c, const increment *by, uint64_t n_clocks) {
+    n->filtered = (n->filtered & ~BIT(c->counter)) | (uint32_t)by->is_filtered << c->counter;
+    add(n, c, by->first, n_clocks);
+}
+
+// Most clocks stand alone.
+static void count_one(tl_netburst *n, const tl_netburst_clock *clock) {
+    n->n_clocks += 1;
+    for (uint32_t k = 0; k < n->n_used_counters; k++) {
+        const tl_used_counter *c = &n->used_counters[k];
+        const bool counts = is_its_time(n, c, clock);
+        if (c->compares) {
+            const increment by = increment_of(n, c, counts);
+            step_counter(n, c, &by, 1);
+        } else { // no filter remembers it
+            add(n, c, counts ? n->used_escrs[c->used].output : 0, 1);
+        }
+    }
 }
 
 // Counts up to `left` equal clocks. Returns how many.
 static uint64_t count_equal(tl_netburst *n, const tl_netburst_clock *clock, uint64_t left) {
     increment increments[TL_NETBURST_COUNTERS];
-    const uint32_t n_threads = n_active(clock->active) + (clock->others ? n_others(clock) : 0);
-    const bool has_ranges = n->has_ranges;
     uint64_t step = left;
     for (uint32_t k = 0; k < n->n_used_counters; k++) {
         const tl_used_counter *c = &n->used_counters[k];
-        increments[k] = increment_of(n, c, has_ranges && c->is_ranged ? is_in_range(c, clock) : is_mode(n, c->thread_mode, n_threads));
-        if (increments[k].first != increments[k].next)
-            step = 1;
-        if (step == 1) // no division for the many clocks that stand alone
-            continue;
-        const uint64_t until = clocks_until_change(n, c, increments[k].first);
+        increments[k] = increment_of(n, c, is_its_time(n, c, clock));
+        const uint64_t until = increments[k].first != increments[k].next ? 1 : clocks_until_change(n, c, increments[k].first);
         step = until < step ? until : step;
     }
     n->n_clocks += step;
-    for (uint32_t k = 0; k < n->n_used_counters; k++) {
-        const tl_used_counter *c = &n->used_counters[k];
-        n->filtered = (n->filtered & ~BIT(c->counter)) | (uint32_t)increments[k].is_filtered << c->counter;
-        add(n, c, increments[k].first, step);
-    }
+    for (uint32_t k = 0; k < n->n_used_counters; k++)
+        step_counter(n, &n->used_counters[k], &increments[k], step);
     return step;
 }
 
@@ -364,7 +374,12 @@ void tl_netburst_count(tl_netburst *n, const tl_netburst_clock *clock) {
             return;
         }
         detect(n, clock);
-        left -= count_equal(n, clock, is_parted(n, clock) ? 1 : left);
+        if (left == 1 || is_parted(n, clock)) {
+            count_one(n, clock);
+            left -= 1;
+        } else {
+            left -= count_equal(n, clock, left);
+        }
     }
     if (n->is_stale)
         tl_netburst_configure(n);

@@ -43,9 +43,13 @@ static bool has_allocation(const tl_netburst *n, tl_escr escr, tl_netburst_event
     return value >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[event].code && (uint16_t)(value >> TL_ESCR_MASK_LSB) == mask;
 }
 
-static bool matches_mask(const tl_netburst *n, const tl_used_escr *escr, uint16_t what) {
+static bool has_fields(tl_netburst_event event) {
+    return event == TL_NB_UOP_TYPE || event == TL_NB_IOQ_ALLOCATION || event == TL_NB_IOQ_ACTIVE_ENTRIES || event == TL_NB_BSQ_ALLOCATION ||
+           event == TL_NB_BSQ_ACTIVE_ENTRIES;
+}
+
+bool tl_netburst_matches_fields(const tl_netburst *n, const tl_used_escr *escr, uint16_t what) {
     switch ((tl_netburst_event)escr->event) {
-    case TL_NB_UOP_TYPE: return false; // it only tags
     case TL_NB_IOQ_ALLOCATION:
         return !(n->errata[TL_ERRATUM_IOQ_ESCR0_ONLY] && escr->escr == TL_FSB_ESCR1) && matches_ioq(n, escr->mask, what);
     case TL_NB_IOQ_ACTIVE_ENTRIES:
@@ -53,47 +57,34 @@ static bool matches_mask(const tl_netburst *n, const tl_used_escr *escr, uint16_
     case TL_NB_BSQ_ALLOCATION: return matches_bsq(n, escr->mask, what);
     case TL_NB_BSQ_ACTIVE_ENTRIES:
         return has_allocation(n, TL_BSU_ESCR0, TL_NB_BSQ_ALLOCATION, escr->mask) && matches_bsq(n, escr->mask, what);
-    default: return escr->mask & what;
+    default: return false; // uop_type only tags
     }
 }
 
 // ---- Thread and privilege.
 
-enum { USR = TL_ESCR_T0_USR | TL_ESCR_T1_USR, OS = TL_ESCR_T0_OS | TL_ESCR_T1_OS };
-
 static bool ignores_privilege(const tl_netburst *n, tl_netburst_event event) {
     return event == TL_NB_IOQ_ACTIVE_ENTRIES || (event == TL_NB_IOQ_ALLOCATION && n->errata[TL_ERRATUM_IOQ_IGNORES_CPL]);
 }
 
-// With NBX; escr->threads has the first two threads, too.
-static bool is_qualified_by_mask(const tl_netburst *n, const tl_used_escr *escr, const tl_netburst_occurrence *what, uint8_t active) {
+bool tl_netburst_is_qualified(const tl_netburst *n, const tl_used_escr *escr, uint64_t owner, uint64_t active) {
     const bool wants_usr = (uint32_t)escr->threads, wants_os = escr->threads >> TL_NBX_OS_LSB;
-    if (what->owner != 0 && !escr->is_ti) {
-        const uint64_t both = UINT64_C(1) | UINT64_C(1) << TL_NBX_OS_LSB, class = tl_nbx_of_flags(what->owner);
-        const uint64_t first = (class | class >> 1) & both; // of thread 0 or 1
-        const uint64_t wanted = ignores_privilege(n, (tl_netburst_event)escr->event) ? both : first;
-        const uint32_t thread = class & both ? what->owner >> TL_NBX_THREAD_LSB : 1;
-        return escr->threads & wanted << thread;
-    }
-    if (wants_usr && wants_os)
-        return true;
-    return (wants_usr && (active & USR)) || (wants_os && (active & OS));
-}
-
-static bool is_qualified(const tl_netburst *n, const tl_used_escr *escr, uint8_t owner, uint8_t active) {
-    const bool wants_usr = escr->flags & USR, wants_os = escr->flags & OS;
     if (owner != 0 && !escr->is_ti) {
-        if (ignores_privilege(n, (tl_netburst_event)escr->event))
-            owner = owner & (TL_ESCR_T0_USR | TL_ESCR_T0_OS) ? TL_ESCR_T0_USR | TL_ESCR_T0_OS : TL_ESCR_T1_USR | TL_ESCR_T1_OS;
-        return escr->flags & owner;
+        const uint64_t classes = owner | owner >> TL_NBX_OS_LSB | owner << TL_NBX_OS_LSB;
+        return escr->threads & (ignores_privilege(n, (tl_netburst_event)escr->event) ? classes : owner);
     }
     if (wants_usr && wants_os)
         return true;
-    return (wants_usr && (active & USR)) || (wants_os && (active & OS));
+    return (wants_usr && (uint32_t)active) || (wants_os && active >> TL_NBX_OS_LSB);
 }
 
-bool tl_netburst_matches(const tl_netburst *n, const tl_used_escr *escr, const tl_netburst_occurrence *what, uint8_t active) {
-    if (!matches_mask(n, escr, what->mask))
-        return false;
-    return n->settings.nbx ? is_qualified_by_mask(n, escr, what, active) : is_qualified(n, escr, (uint8_t)what->owner, active);
+// The first two threads are all that a machine has, so their 16 states are looked up.
+void tl_netburst_tabulate(const tl_netburst *n, tl_used_escr *escr) {
+    escr->has_fields = has_fields((tl_netburst_event)escr->event);
+    escr->by_owner = escr->by_active = 0;
+    for (uint32_t flags = 0; flags < 16; flags++) {
+        const uint64_t threads = tl_nbx_of_flags(flags);
+        escr->by_owner |= (uint16_t)(tl_netburst_is_qualified(n, escr, threads, 0) << flags);
+        escr->by_active |= (uint16_t)(tl_netburst_is_qualified(n, escr, 0, threads) << flags);
+    }
 }

@@ -10,6 +10,11 @@ uint64_t tl_nbx_of_flags(uint64_t escr) {
            (escr & TL_ESCR_T0_OS ? UINT64_C(1) << TL_NBX_OS_LSB : 0) | (escr & TL_ESCR_T1_OS ? UINT64_C(2) << TL_NBX_OS_LSB : 0);
 }
 
+uint64_t tl_nbx_of_owner(uint16_t owner) {
+    const uint32_t thread = owner >> TL_NBX_THREAD_LSB;
+    return tl_nbx_of_flags(owner) << thread;
+}
+
 uint64_t tl_nbx_flags_of(uint64_t threads) {
     const uint64_t os = threads >> TL_NBX_OS_LSB;
     return (threads & 1 ? TL_ESCR_T0_USR : 0u) | (threads & 2 ? TL_ESCR_T1_USR : 0u) | (os & 1 ? TL_ESCR_T0_OS : 0u) |
@@ -28,6 +33,8 @@ uint64_t tl_nbx_of_mode(uint64_t xcccr, uint32_t mode) {
 
 uint64_t tl_nbx_threads_of(const tl_netburst *n, tl_escr escr) {
     const uint64_t first_two = UINT64_C(3) | UINT64_C(3) << TL_NBX_OS_LSB;
+    if (!n->settings.nbx)
+        return tl_nbx_of_flags(n->escr[escr]);
     return (n->xescr[escr] & ~first_two) | tl_nbx_of_flags(n->escr[escr]);
 }
 
@@ -36,18 +43,10 @@ uint64_t tl_nbx_all_threads(const tl_netburst *n) {
     return class | class << TL_NBX_OS_LSB;
 }
 
-bool tl_nbx_configure(const tl_netburst *n, tl_used_counter *c) {
-    const uint64_t xcccr = n->xcccr[c->counter];
-    c->least = (uint8_t)xcccr;
-    c->most = (uint8_t)(xcccr >> TL_NBX_MOST_LSB);
-    c->active = (uint32_t)(xcccr >> TL_NBX_ACTIVE_LSB);
-    c->idle = (uint32_t)n->idle[c->counter];
-    c->is_ranged = (tl_nbx_mode_of(xcccr) == MODE_ANY && (c->least != 0 || c->most != UNBOUNDED)) || c->active != 0 || c->idle != 0;
-    return c->is_ranged;
-}
-
-bool tl_nbx_is_in_range(const tl_used_counter *c, uint64_t active) {
-    const uint32_t threads = (uint32_t)active | (uint32_t)(active >> TL_NBX_OS_LSB);
-    const uint32_t n = (uint32_t)__builtin_popcount(threads);
-    return n >= c->least && n <= c->most && (c->active & ~threads) == 0 && (c->idle & threads) == 0;
+bool tl_nbx_is_in_range(const tl_netburst *n, uint32_t counter, uint64_t active) {
+    const uint64_t xcccr = n->xcccr[counter];
+    const uint32_t threads = (uint32_t)active | (uint32_t)(active >> TL_NBX_OS_LSB), n_threads = (uint32_t)__builtin_popcount(threads);
+    const uint32_t must_run = (uint32_t)(xcccr >> TL_NBX_ACTIVE_LSB), must_idle = (uint32_t)n->idle[counter];
+    return n_threads >= (xcccr & 0xff) && n_threads <= (xcccr >> TL_NBX_MOST_LSB & 0xff) && (must_run & ~threads) == 0 &&
+           (must_idle & threads) == 0;
 }

@@ -31,8 +31,8 @@ bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occu
     if (!s->is_on)
         return true;
     for (uint32_t i = 0; i < n_uops; i++)
-        n_matching += uops[i].event == s->escr.event && tl_netburst_matches(n, &s->escr, &uops[i], active);
-    if (n_matching == 0 || !tl_netburst_is_mode(n, s->thread_mode, active))
+        n_matching += uops[i].event == s->escr.event && tl_netburst_matches(n, &s->escr, &uops[i], active, 0);
+    if (n_matching == 0 || !(s->by_active >> active & 1))
         return true;
     if (n->cccr[counter] & TL_CCCR_OVF)
         return false;

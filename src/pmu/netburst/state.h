@@ -5,6 +5,7 @@
 #ifndef TL_PMU_NETBURST_STATE_H
 #define TL_PMU_NETBURST_STATE_H
 
+#include "base/bits.h"
 #include "pmu/netburst/netburst.h"
 
 typedef struct tl_netburst_thread { // as a hart sees the registers of its core
@@ -29,25 +30,27 @@ typedef enum tl_run_cause { TL_STOPPED, TL_RUNS_ENABLED, TL_RUNS_CASCADED } tl_r
 typedef struct tl_used_escr { // an ESCR that a running counter selects
     uint8_t escr;
     uint8_t event; // tl_netburst_event
-    uint8_t flags; // ESCR bits 3:0
     bool is_ti;
+    bool is_held;     // its output may stay what it was: an erratum
+    bool has_fields;  // of the mask; else any common bit matches
+    bool is_doubtful; // weights are those of an erratum
     uint16_t mask;
-    uint16_t output;  // in the clock under way
-    uint64_t threads; // NBX: of the first two, too
+    uint16_t output;    // in the clock under way
+    uint16_t by_owner;  // bit i: counts what owner i does
+    uint16_t by_active; // bit i: counts what no thread owns while `active` of the clock is i
+    uint64_t threads;   // that it counts, laid out as an XESCR
 } tl_used_escr;
 
 typedef struct tl_used_counter { // a counter that runs
     uint8_t counter, used;       // used: index in used_escrs
-    uint8_t threshold, thread_mode;
+    uint8_t threshold;
     bool compares, complements, is_edge, forces_overflow;
-    bool is_ranged;        // NBX: what follows is asked instead of thread_mode
-    uint8_t least, most;   // threads that are active
-    uint32_t active, idle; // threads that must be
+    uint16_t by_active; // bit i: counts while `active` of the clock is i
 } tl_used_counter;
 
 typedef struct tl_sampling { // of a thread, by its counter
     bool is_on;
-    uint8_t thread_mode;
+    uint16_t by_active; // as of a tl_used_counter
     tl_used_escr escr;
 } tl_sampling;
 
@@ -65,7 +68,7 @@ struct tl_netburst {
     // Derived.
     bool is_stale;
     bool is_running;
-    bool has_ranges; // NBX: some counter asks for a range of active threads
+    bool has_doubts; // some used ESCR is held or doubtful
     uint32_t n_used_escrs, n_used_counters;
     tl_used_escr used_escrs[TL_NETBURST_COUNTERS];
     tl_used_counter used_counters[TL_NETBURST_COUNTERS];
@@ -90,16 +93,17 @@ uint64_t tl_netburst_reserved_bits(const tl_netburst *n, const tl_reg_at *at); /
 // count.c
 void tl_netburst_configure(tl_netburst *n);
 void tl_netburst_update_lines(tl_netburst *n);
-bool tl_netburst_is_mode(const tl_netburst *n, uint32_t thread_mode, uint8_t active);
+// The counter counts while these threads are active, laid out as an XESCR.
+bool tl_netburst_counts_while(const tl_netburst *n, uint32_t counter, uint64_t active);
 // An ESCR detects and tags: some counter that it or its partner can feed runs.
 bool tl_netburst_has_power(const tl_netburst *n, tl_escr escr);
 // nbx.c
-uint64_t tl_nbx_threads_of(const tl_netburst *n, tl_escr escr);  // what its XESCR shows
-uint64_t tl_nbx_all_threads(const tl_netburst *n);               // of the core, in both classes
-bool tl_nbx_configure(const tl_netburst *n, tl_used_counter *c); // its range; whether it has one
-bool tl_nbx_is_in_range(const tl_used_counter *c, uint64_t active);
+uint64_t tl_nbx_threads_of(const tl_netburst *n, tl_escr escr); // what its XESCR shows
+uint64_t tl_nbx_all_threads(const tl_netburst *n);              // of the core, in both classes
+bool tl_nbx_is_in_range(const tl_netburst *n, uint32_t counter, uint64_t active);
 // Bits 3:0 of an ESCR as bits of an XESCR, and back.
 uint64_t tl_nbx_of_flags(uint64_t escr);
+uint64_t tl_nbx_of_owner(uint16_t owner); // of an occurrence
 uint64_t tl_nbx_flags_of(uint64_t threads);
 // CCCR.ACTIVE_THREAD that stands for the bounds of an XCCCR.
 uint32_t tl_nbx_mode_of(uint64_t xcccr);
@@ -109,9 +113,24 @@ bool tl_netburst_samples(const tl_netburst *n, uint32_t counter, const tl_used_e
 void tl_netburst_look_at_area(tl_netburst *n, uint32_t thread); // software may have emptied it
 bool tl_netburst_has_escr(const tl_netburst *n, tl_escr escr);  // count.c
 // match.c
-bool tl_netburst_matches(const tl_netburst *n, const tl_used_escr *escr, const tl_netburst_occurrence *what, uint8_t active);
+bool tl_netburst_matches_fields(const tl_netburst *n, const tl_used_escr *escr, uint16_t what);
+// Threads of the record are laid out as an XESCR. owner 0: of no thread.
+bool tl_netburst_is_qualified(const tl_netburst *n, const tl_used_escr *escr, uint64_t owner, uint64_t active);
+// Sets has_fields, by_owner and by_active.
+void tl_netburst_tabulate(const tl_netburst *n, tl_used_escr *escr);
 // msr.c
 void tl_netburst_init(tl_netburst *n, const tl_netburst_settings *settings, uint32_t n_threads, const tl_netburst_host *host,
                       uint64_t *stored);
+
+// Whether a detector counts an occurrence: event and mask, then thread and privilege. The detector
+// listens to its event. others: as in tl_netburst_clock.
+static inline bool tl_netburst_matches(const tl_netburst *n, const tl_used_escr *escr, const tl_netburst_occurrence *what, uint8_t active,
+                                       uint64_t others) {
+    if (escr->has_fields ? !tl_netburst_matches_fields(n, escr, what->mask) : !(escr->mask & what->mask))
+        return false;
+    if (TL_UNLIKELY((others | what->owner >> TL_NBX_THREAD_LSB) != 0))
+        return tl_netburst_is_qualified(n, escr, tl_nbx_of_owner(what->owner), tl_nbx_of_flags(active) | others);
+    return (what->owner != 0 && !escr->is_ti ? escr->by_owner >> what->owner : escr->by_active >> active) & 1;
+}
 
 #endif
