@@ -118,6 +118,12 @@ static bool transfer(void *ctx, uint32_t hart, uint64_t vaddr, void *bytes, uint
     return true;
 }
 
+static bool locate(void *ctx, uint32_t hart, uint64_t vaddr, uint64_t *ret_paddr) {
+    const tl_machine *machine = ctx;
+    return tl_memory_translate(machine->memory, hart_of(ctx, hart), vaddr, ret_paddr) &&
+           *ret_paddr - TL_RAM_BASE_PADDR < machine->config.ram_bytes;
+}
+
 static uint64_t now(void *ctx, uint32_t hart) { return hart_of(ctx, hart)->now; }
 
 static tl_status clock_tap(void *ctx, uint32_t hart, struct tl_clock_tap *tap, tl_error *err) {
@@ -233,6 +239,7 @@ tl_status tl_machine_attach_pmus(tl_machine *machine, tl_error *err) {
         .set_irq = set_irq,
         .dma = dma,
         .transfer = transfer,
+        .locate = locate,
         .now = now,
         .clock_tap = clock_tap,
         .changed = changed,

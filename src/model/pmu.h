@@ -74,6 +74,9 @@ typedef struct tl_pmu_host {
     // Reads or writes bytes of RAM at addresses of a hart's supervisor, in no time. Writes are
     // those of `dma`. false: an address is not mapped, not RAM or protected.
     bool (*transfer)(void *ctx, uint32_t hart, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write);
+    // Returns the physical address of data of a hart at its present level, in no time and counted
+    // nowhere. false: it is not mapped to RAM.
+    bool (*locate)(void *ctx, uint32_t hart, uint64_t vaddr, uint64_t *ret_paddr);
     uint64_t (*now)(void *ctx, uint32_t hart); // machine cycle that the hart has reached
     // Attaches a tap for clocks (model/tap.h) at any time; NULL: detaches. TL_EINVAL: the hart has
     // no detailed core.

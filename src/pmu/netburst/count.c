@@ -80,8 +80,9 @@ static tl_netburst_event event_of(const tl_netburst *n, tl_escr escr) {
     return TL_NB_NO_EVENT;
 }
 
-static tl_used_escr used_of(const tl_netburst *n, tl_escr escr) {
-    tl_used_escr used = {.escr = (uint8_t)escr};
+// As the counter sees it.
+static tl_used_escr used_of(const tl_netburst *n, tl_escr escr, uint32_t counter) {
+    tl_used_escr used = {.escr = (uint8_t)escr, .is_filtered = tl_nbx_has_filter(n, counter), .contexts = tl_nbx_contexts_of(n, counter)};
     if (escr == TL_N_ESCRS)
         return used;
     used.event = (uint8_t)event_of(n, escr);
@@ -95,12 +96,13 @@ static tl_used_escr used_of(const tl_netburst *n, tl_escr escr) {
 }
 
 // Index in used_escrs. The ESCR is TL_N_ESCRS for a counter that is connected to nothing.
-static uint32_t use_escr(tl_netburst *n, tl_escr escr) {
+static uint32_t use_escr(tl_netburst *n, const tl_used_escr *wanted) {
     for (uint32_t i = 0; i < n->n_used_escrs; i++)
-        if (n->used_escrs[i].escr == escr)
+        if (n->used_escrs[i].escr == wanted->escr && n->used_escrs[i].is_filtered == wanted->is_filtered &&
+            n->used_escrs[i].contexts == wanted->contexts)
             return i;
     tl_used_escr *used = &n->used_escrs[n->n_used_escrs];
-    *used = used_of(n, escr);
+    *used = *wanted;
     if (used->event != TL_NB_NO_EVENT && used->threads != 0)
         n->listeners[used->event] |= BIT(n->n_used_escrs);
     n->has_doubts |= used->is_held || used->is_doubtful;
@@ -116,6 +118,8 @@ static bool is_gated(const tl_netburst *n, tl_escr escr) {
 
 bool tl_netburst_counts_while(const tl_netburst *n, uint32_t counter, uint64_t active) {
     if (thread_mode_of(n->cccr[counter]) == MODE_ANY && n->settings.any_needs_active && active == 0)
+        return false;
+    if (tl_nbx_has_filter(n, counter) && (active & tl_nbx_contexts_of(n, counter)) == 0)
         return false;
     return tl_nbx_is_in_range(n, counter, active);
 }
@@ -134,13 +138,19 @@ static bool use_counter(tl_netburst *n, uint32_t i) {
     const tl_escr escr = tl_netburst_route(n, i, select_of(cccr));
     if (is_gated(n, escr) || (n->n_threads == 1 && thread_mode_of(cccr) != MODE_ANY))
         return false;
-    const tl_used_escr used = used_of(n, escr);
-    if (tl_netburst_samples(n, i, &used)) {
-        n->sampling[i - TL_NETBURST_PEBS_T0] = (tl_sampling){true, times_of(n, i), used};
-        return false;
+    const tl_used_escr used = used_of(n, escr, i);
+    bool is_precise = false;
+    const uint32_t thread = tl_netburst_sampled_thread(n, i, &used, &is_precise);
+    if (thread < TL_NETBURST_THREADS) {
+        tl_sampling *s = &n->sampling[thread];
+        s->n_imprecise += !is_precise;
+        s->samplers[s->n++] = (tl_sampler){.counter = (uint8_t)i, .is_precise = is_precise, .by_active = times_of(n, i), .escr = used};
+        if (is_precise)
+            return false;
     }
     n->used_counters[n->n_used_counters++] = (tl_used_counter){.counter = (uint8_t)i,
-                                                               .used = (uint8_t)use_escr(n, escr),
+                                                               .used = (uint8_t)use_escr(n, &used),
+                                                               .samples = thread < TL_NETBURST_THREADS,
                                                                .threshold = (uint8_t)(cccr >> TL_CCCR_THRESHOLD_LSB & 15),
                                                                .by_active = times_of(n, i),
                                                                .compares = cccr & TL_CCCR_COMPARE,
@@ -154,7 +164,7 @@ void tl_netburst_configure(tl_netburst *n) {
     uint32_t filtering = 0;
     n->is_stale = n->is_running = n->has_doubts = false;
     n->n_used_escrs = n->n_used_counters = 0;
-    n->sampling[0].is_on = n->sampling[1].is_on = false;
+    n->sampling[0].n = n->sampling[0].n_imprecise = n->sampling[1].n = n->sampling[1].n_imprecise = 0;
     for (uint32_t e = 0; e < TL_NB_N_EVENTS; e++)
         n->listeners[e] = 0;
     for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++) {
@@ -309,7 +319,10 @@ static void add(tl_netburst *n, const tl_used_counter *c, uint32_t d, uint64_t n
         return;
     const uint64_t sum = n->counter[i] + d * n_clocks;
     n->counter[i] = sum & TL_NETBURST_VALUE;
-    if (sum > TL_NETBURST_VALUE) {
+    if (c->samples && (sum > TL_NETBURST_VALUE || c->forces_overflow)) {
+        n->cccr[i] |= TL_CCCR_OVF; // it is armed
+        n->is_stale = true;
+    } else if (sum > TL_NETBURST_VALUE) {
         flag_overflow(n, i);
         if (n->counter[i] > 0 || c->forces_overflow)
             raise(n, i);

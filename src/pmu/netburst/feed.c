@@ -55,6 +55,10 @@ typedef struct feed_thread {
     source delivers, builds, flushes;
     uint8_t mode; // of fetch in the clock under way: MODE_*
     uint8_t tags[TL_MAX_IN_FLIGHT][2];
+    // NBX: of the first dispatch of uop 0, and when its result was there.
+    uint64_t dispatched[TL_MAX_IN_FLIGHT], done_half_cycles[TL_MAX_IN_FLIGHT];
+    uint8_t classes[TL_MAX_IN_FLIGHT]; // tl_class
+    uint64_t context, context_from;    // NBX: tag by the page-table root, and its first clock; NEVER: it is told
     // Uops taken back that were not told as bogus yet, by their tags; instructions by their
     // front-end tag.
     uint32_t bogus_uops[N_TAGS], bogus_insns[2], n_bogus;
@@ -120,6 +124,8 @@ static uint8_t owner_at(const feed_thread *t, uint64_t clock) {
 // The clock after `clock` in which the levels of a thread may differ.
 static uint64_t next_level(const feed_thread *t, uint64_t clock) {
     uint64_t next = t->clear_until > clock ? t->clear_until : NEVER;
+    if (t->context_from > clock)
+        next = tl_lesser(next, t->context_from);
     for (uint32_t i = 0; i < t->n_segments; i++)
         if (t->segments[i].until > clock)
             next = tl_lesser(next, t->segments[i].until);
@@ -181,11 +187,30 @@ static void add_levels(tl_netburst_feed *f, uint32_t index, uint64_t clock, uint
         drain(f, t);
 }
 
+static void tell_context(tl_netburst_feed *f, uint32_t thread) {
+    tl_netburst_set_context(f->n, thread, f->threads[thread].context);
+    f->threads[thread].context_from = NEVER;
+}
+
+// The hart's page-table root is in effect from this clock on.
+static void note_context(tl_netburst_feed *f, uint32_t thread, uint64_t clock) {
+    feed_thread *t = &f->threads[thread];
+    if (!(*f->n->control & TL_NBX_BY_ROOT) || t->h->context == t->context)
+        return;
+    if (t->context_from != NEVER)
+        tell_context(f, thread);
+    t->context = t->h->context;
+    t->context_from = clock;
+}
+
 // Counts n_clocks equal clocks from `clock` on, with what happened in them.
 static void count(tl_netburst_feed *f, uint64_t clock, uint64_t n_clocks) {
     tl_netburst_clock record = {.n_clocks = n_clocks, .occurrences = f->occurrences};
-    for (uint32_t i = 0; i < f->n->n_threads; i++)
+    for (uint32_t i = 0; i < f->n->n_threads; i++) {
+        if (TL_UNLIKELY(f->threads[i].context_from <= clock))
+            tell_context(f, i);
         add_levels(f, i, clock, &record.active);
+    }
     add_modes(f);
     record.n_occurrences = f->n_occurrences;
     f->is_counting = true;
@@ -345,14 +370,52 @@ static uint32_t branch_type(const tl_uop_event *uop, bool is_direct_call) {
            (uop->is_call && (is_indirect || is_direct_call) ? TYPE_CALL : 0u);
 }
 
-static void branch_retires(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owner) {
+// The bit of branch_retired.
+static uint16_t branch_outcome(const tl_uop_event *uop) {
     const bool is_taken = uop->is_taken || uop->cls != TL_CLASS_BRANCH;
-    add(f, TL_NB_BRANCH_RETIRED, owner, 1, (uop->is_mispredicted ? 2u : 1u) << (is_taken ? 2 : 0));
+    return (uint16_t)((uop->is_mispredicted ? 2u : 1u) << (is_taken ? 2 : 0));
+}
+
+static void branch_retires(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owner) {
+    add(f, TL_NB_BRANCH_RETIRED, owner, 1, branch_outcome(uop));
     add(f, TL_NB_RETIRED_BRANCH_TYPE, owner, 1, branch_type(uop, true));
     if (!uop->is_mispredicted)
         return;
     add(f, TL_NB_MISPRED_BRANCH_RETIRED, owner, 1, 1);
     add(f, TL_NB_RETIRED_MISPRED_BRANCH_TYPE, owner, 1, branch_type(uop, false));
+}
+
+// What an instruction that retires tells to counters that sample.
+enum { MAX_OF_INSN = 2 * 4 + 4 };
+
+static uint32_t occurrences_of(uint8_t owner, const tl_uop_event *event, const uint8_t *tags, uint32_t n_uops,
+                               tl_netburst_occurrence *ret) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < n_uops; k++) {
+        ret[n++] = (tl_netburst_occurrence){TL_NB_UOPS_RETIRED, owner, 1, 1};
+        if (tags[k] & TAG_FRONT)
+            ret[n++] = (tl_netburst_occurrence){TL_NB_FRONT_END_EVENT, owner, 1, 1};
+        if (tags[k] & TAG_REPLAY)
+            ret[n++] = (tl_netburst_occurrence){TL_NB_REPLAY_EVENT, owner, 1, 1};
+        if (tags[k] >> TAG_EXEC_LSB)
+            ret[n++] = (tl_netburst_occurrence){TL_NB_EXECUTION_EVENT, owner, 1, (uint16_t)(tags[k] >> TAG_EXEC_LSB)};
+    }
+    ret[n++] = (tl_netburst_occurrence){TL_NB_INSTR_RETIRED, owner, 1, tags[0] & TAG_FRONT ? 2 : 1};
+    ret[n++] = (tl_netburst_occurrence){TL_NB_INSTR_COMPLETED, owner, 1, 1};
+    if (!is_control((tl_class)event->cls))
+        return n;
+    ret[n++] = (tl_netburst_occurrence){TL_NB_BRANCH_RETIRED, owner, 1, branch_outcome(event)};
+    if (event->is_mispredicted)
+        ret[n++] = (tl_netburst_occurrence){TL_NB_MISPRED_BRANCH_RETIRED, owner, 1, 1};
+    return n;
+}
+
+static uint8_t active_now(const tl_netburst_feed *f) {
+    const uint64_t clock = f->has_clock ? f->clock : f->next;
+    uint8_t active = 0;
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        active |= owner_at(&f->threads[i], clock);
+    return active;
 }
 
 // Tags of replays that are only known at the end: missed lines, mispredictions. Returns are never
@@ -375,9 +438,14 @@ static void retires(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop
     add_insn(f, owner, tags[0] & TAG_FRONT, false);
 }
 
-// One uop. Accesses of devices and locked ones have no tag (SDM).
-static void retires_alone(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owner) {
-    const uint32_t tags = uop->is_device ? 0 : front_tag(f->n, (tl_class)uop->cls, owner);
+// One uop. Accesses of devices and locked ones have no tag (SDM). No assist can capture it.
+static void retires_alone(tl_netburst_feed *f, uint32_t thread, const tl_uop_event *uop, uint8_t owner) {
+    const uint8_t tags = uop->is_device ? 0 : (uint8_t)front_tag(f->n, (tl_class)uop->cls, owner);
+    if (f->n->sampling[thread].n > 0) {
+        tl_netburst_occurrence uops[MAX_OF_INSN];
+        const uint32_t n = occurrences_of(owner, uop, &tags, 1, uops);
+        tl_netburst_has_retired(f->n, thread, uops, n, active_now(f) | owner);
+    }
     if (is_control((tl_class)uop->cls))
         branch_retires(f, uop, owner);
     add_uop(f, owner, tags, false);
@@ -413,12 +481,16 @@ static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
     uint8_t *tags = &tags_of(t, uop->seq)[uop->uop];
     const bool is_load = uop->cls == TL_CLASS_LOAD || uop->cls == TL_CLASS_FP_LOAD;
     uint32_t mask;
+    if (uop->uop == 0 && !uop->is_replay)
+        t->dispatched[uop->seq % TL_MAX_IN_FLIGHT] = f->clock;
     if (uop->vain != TL_UOP_EFFECTIVE) {
         if (is_load)
             *tags |= (uint8_t)replay_tag(f->n, cause_of(uop), KIND_LOAD, owner);
         return;
     }
     const tl_netburst_event event = firm_event(uop, &mask);
+    if (uop->uop == 0)
+        t->done_half_cycles[uop->seq % TL_MAX_IN_FLIGHT] = uop->done_half_cycles;
     if (event != TL_NB_NO_EVENT) {
         add(f, event, owner, 1, mask);
         *tags |= (uint8_t)execution_tags(f->n, event, mask, owner);
@@ -432,13 +504,14 @@ static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uo
     case TL_UOP_RENAME:
         tags_of(t, uop->seq)[0] = (uint8_t)front_tag(f->n, (tl_class)uop->cls, owner);
         tags_of(t, uop->seq)[1] = 0;
+        t->classes[uop->seq % TL_MAX_IN_FLIGHT] = uop->cls;
         break;
     case TL_UOP_DISPATCH: dispatches(f, t, uop, owner); break;
     case TL_UOP_RETIRE: retires(f, t, uop, owner); break;
     case TL_UOP_TAKE_BACK: taken_back(f, t, uop, owner); break;
     case TL_UOP_ALONE:
         if (uop->has_retired)
-            retires_alone(f, uop, owner);
+            retires_alone(f, (uint32_t)(t - f->threads), uop, owner);
         break;
     case TL_UOP_FETCH: break;
     }
@@ -483,37 +556,50 @@ static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
         take_uop(f, t, &record->events[i], owner);
     add_totals(f, t, owner);
     look_at(t, record->cycle);
+    note_context(f, record->thread, t->h->now > f->clock ? t->h->now : f->clock + 1);
     t->told = f->clock;
     t->insns_before = t->insns_after;
     t->insns_after = t->h->instret;
 }
 
-static uint8_t active_now(const tl_netburst_feed *f) {
-    const uint64_t clock = f->has_clock ? f->clock : f->next;
-    uint8_t active = 0;
-    for (uint32_t i = 0; i < f->n->n_threads; i++)
-        active |= owner_at(&f->threads[i], clock);
-    return active;
+static bool is_memory(tl_class cls, bool *ret_is_load) {
+    *ret_is_load = cls == TL_CLASS_LOAD || cls == TL_CLASS_FP_LOAD;
+    return *ret_is_load || cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE;
+}
+
+// What an extended record says of the instruction.
+static void note_access(const tl_netburst_feed *f, uint32_t thread, const tl_hart *h, const tl_uop_event *event, uint32_t tags) {
+    enum { FIRST_LEVEL = 1, BEYOND = 2 };
+    const feed_thread *t = &f->threads[thread];
+    const uint64_t dispatched = 2 * t->dispatched[event->seq % TL_MAX_IN_FLIGHT], done = t->done_half_cycles[event->seq % TL_MAX_IN_FLIGHT];
+    tl_nbx_access a = {.clock = h->now, .n_retired = h->instret, .tags = (uint8_t)tags};
+    bool is_load;
+    if (done > dispatched) {
+        a.latency = (uint32_t)((done - dispatched + 1) / 2);
+        a.flags |= TL_NBX_HAS_LATENCY;
+    }
+    if (is_memory((tl_class)event->cls, &is_load)) {
+        a.flags |= TL_NBX_HAS_DATA;
+        a.vaddr = event->vaddr;
+        a.level = is_load ? (event->has_missed ? BEYOND : FIRST_LEVEL) : 0;
+        if (f->host->locate && f->host->locate(f->host->ctx, f->first_hart + thread, event->vaddr, &a.paddr))
+            a.flags |= TL_NBX_HAS_PHYSICAL;
+    }
+    tl_netburst_note_access(f->n, thread, &a);
 }
 
 static bool tell_may_retire(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, const tl_uop_event *event) {
     tl_netburst_feed *f = feed_of(tap);
     feed_thread *t = &f->threads[thread];
-    tl_netburst_occurrence uops[2 * 3];
-    uint32_t n = 0;
-    (void)h;
-    if (!f->n->sampling[thread].is_on)
+    tl_netburst_occurrence uops[MAX_OF_INSN];
+    if (f->n->sampling[thread].n == 0)
         return true;
     const uint8_t *tags = tags_at_end(f, t, event, t->run_owner);
-    for (uint32_t k = 0; k < event->n_uops; k++) {
-        if (tags[k] & TAG_FRONT)
-            uops[n++] = (tl_netburst_occurrence){TL_NB_FRONT_END_EVENT, t->run_owner, 1, 1};
-        if (tags[k] & TAG_REPLAY)
-            uops[n++] = (tl_netburst_occurrence){TL_NB_REPLAY_EVENT, t->run_owner, 1, 1};
-        if (tags[k] >> TAG_EXEC_LSB)
-            uops[n++] = (tl_netburst_occurrence){TL_NB_EXECUTION_EVENT, t->run_owner, 1, (uint16_t)(tags[k] >> TAG_EXEC_LSB)};
-    }
-    return n == 0 || tl_netburst_retires(f->n, thread, uops, n, active_now(f) | t->run_owner);
+    const uint32_t n = occurrences_of(t->run_owner, event, tags, event->n_uops, uops);
+    if (tl_netburst_retires(f->n, thread, uops, n, active_now(f) | t->run_owner))
+        return true;
+    note_access(f, thread, h, event, tags[0] | (event->n_uops > 1 ? tags[1] : 0u));
+    return false;
 }
 
 // RISC-V has no flags. Numbers of registers in the order of the record: a0 a1 a2 a3 a4 a5 s0 sp,
@@ -563,6 +649,7 @@ static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
             note_outside(f, &f->threads[i]);
+    note_context(f, thread, h->now);
     t->insns_after = h->instret;
     t->run_owner = class_of(t, h->priv);
     t->owner = tl_hart_has_work(h) ? t->run_owner : 0;
@@ -612,7 +699,8 @@ static void attach(tl_netburst_feed *f) {
         feed_thread *t = &f->threads[i];
         t->n_segments = 0;
         t->owner = 0;
-        t->alone = NEVER;
+        t->alone = t->context_from = NEVER;
+        t->context = f->n->threads[i]->context;
         t->is_store_full = false;
         t->clear_until = 0;
         t->suspended = NEVER;
@@ -722,7 +810,7 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
     const uint32_t hart = f->first_hart + index;
     t->bit_usr = index == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR;
     t->bit_os = index == 0 ? TL_ESCR_T0_OS : TL_ESCR_T1_OS;
-    t->alone = NEVER;
+    t->alone = t->context_from = NEVER;
     t->mode = MODE_IDLE;
     t->sources = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->sources);
     t->watched = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->watched);

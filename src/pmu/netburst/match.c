@@ -69,11 +69,14 @@ static bool ignores_privilege(const tl_netburst *n, tl_netburst_event event) {
 
 bool tl_netburst_is_qualified(const tl_netburst *n, const tl_used_escr *escr, uint64_t owner, uint64_t active) {
     const bool wants_usr = (uint32_t)escr->threads, wants_os = escr->threads >> TL_NBX_OS_LSB;
-    if (owner != 0 && !escr->is_ti) {
+    const bool is_owned = owner != 0 && !escr->is_ti;
+    owner &= escr->contexts;
+    active &= escr->contexts;
+    if (is_owned) {
         const uint64_t classes = owner | owner >> TL_NBX_OS_LSB | owner << TL_NBX_OS_LSB;
         return escr->threads & (ignores_privilege(n, (tl_netburst_event)escr->event) ? classes : owner);
     }
-    if (wants_usr && wants_os)
+    if (wants_usr && wants_os && !escr->is_filtered)
         return true;
     return (wants_usr && (uint32_t)active) || (wants_os && active >> TL_NBX_OS_LSB);
 }

@@ -48,6 +48,8 @@ tl_status tl_netburst_wrmsr(tl_netburst *n, uint32_t thread, uint32_t msr, uint6
     if (is_in(msr, TL_MSR_COUNTER) && n->errata[TL_ERRATUM_CTR_WRITE_CARRY] && n->run_cause[counter] != TL_STOPPED)
         value = (value + n->last_step[counter]) & TL_NETBURST_VALUE;
     tl_regfile_write_at(&n->threads[thread]->pmu.file, &at, value);
+    if (is_in(msr, TL_MSR_COUNTER))
+        n->began[counter] = n->counter[counter];
     tl_netburst_configure(n);
     if (is_in(msr, TL_MSR_CCCR) && n->errata[TL_ERRATUM_CTR_STOP_LOST_CARRY])
         lose_carry(n, counter, before);
@@ -110,6 +112,14 @@ void tl_netburst_init(tl_netburst *n, const tl_netburst_settings *settings, uint
     n->xescr = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_XESCR);
     n->xcccr = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_XCCCR);
     n->idle = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_IDLE);
+    n->filter = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_FILTER);
+    n->filter_mask = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_FILTER_MASK);
+    n->preset = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_PRESET);
+    n->control = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_CONTROL);
+    n->random = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_RANDOM);
+    n->sample = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_SAMPLE);
+    n->banked = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_BANKED);
+    n->bank = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_NBX_BANK);
     n->matrix = stored + tl_regmap_cell_at(&tl_netburst_regmap, TL_MSR_PEBS_MATRIX_VERT);
 }
 
@@ -122,12 +132,17 @@ void tl_netburst_reset(tl_netburst *n) {
         thread->msr = 0;
         thread->user_reads = false;
         thread->samples = (tl_netburst_samples_stored){0};
+        thread->context = 0;
+        thread->captured = 0;
+        thread->is_restarted = false;
     }
     tl_regfile_reset(&n->threads[0]->pmu.file);
     n->filtered = n->wrapped = n->raised = n->interrupted = 0;
     n->n_clocks = 0;
+    n->lfsr = 1;
+    tl_nbx_forget_banks(n);
     for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++)
-        n->last_step[i] = 0;
+        n->last_step[i] = 0, n->began[i] = 0;
     tl_netburst_configure(n);
 }
 

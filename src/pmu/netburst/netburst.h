@@ -69,13 +69,30 @@ enum {
     TL_MSR_DS_AREA = 0x600,
 };
 
-// Extension NBX (docs/netburst.md, section 10): threads beyond two, in a range of MSRs of its own.
+// Extension NBX (docs/netburst.md, section 10), in a range of MSRs of its own.
 enum {
     TL_NBX_MAX_THREADS = 32,
+    TL_NBX_BANKS = 32, // the last one is of all tags for which there is no other
     TL_MSR_NBX_CAP = 0x4e420000,
+    TL_MSR_NBX_CONTROL,
+    TL_MSR_NBX_CONTEXT, // of the thread
+    TL_MSR_NBX_RANDOM,
+    TL_MSR_NBX_SAMPLE,
+    TL_MSR_NBX_BANKED,
+    TL_MSR_NBX_BANK, // that the next two and NBX_BANK_COUNTER# show
+    TL_MSR_NBX_BANK_TAG,
+    TL_MSR_NBX_BANK_STATUS,
     TL_MSR_NBX_XESCR = 0x4e420100, // + tl_escr
     TL_MSR_NBX_XCCCR = 0x4e420200, // + counter
     TL_MSR_NBX_IDLE = 0x4e420220,  // + counter
+    TL_MSR_NBX_FILTER = 0x4e420240,
+    TL_MSR_NBX_FILTER_MASK = 0x4e420260,
+    TL_MSR_NBX_PRESET = 0x4e420280,
+    TL_MSR_NBX_BANK_COUNTER = 0x4e4202a0,
+    TL_NBX_BY_ROOT = 1 << 0, // of NBX_CONTROL
+    TL_NBX_EXTENDED = 1 << 1,
+    TL_NBX_SEED_LSB = 32, // of NBX_RANDOM
+    TL_NBX_FULL = 1 << 8, // of NBX_BANK_STATUS
     TL_NBX_THREAD_LSB = 8,
     TL_NBX_OS_LSB = 32,  // of an XESCR: threads in privilege OS; USR from bit 0 up
     TL_NBX_MOST_LSB = 8, // of an XCCCR
@@ -251,6 +268,26 @@ bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occu
 // Stores a sample: flags, address of the instruction, then registers in the order of the record.
 enum { TL_NETBURST_RECORD_VALUES = 18 };
 void tl_netburst_assist(tl_netburst *n, uint32_t thread, const uint64_t values[TL_NETBURST_RECORD_VALUES]);
+// NBX: what an extended record has beside the registers. Called before tl_netburst_assist.
+enum { TL_NBX_RECORD_BYTES = 64 };
+enum { // of a record
+    TL_NBX_IS_PRECISE = 1 << 0,
+    TL_NBX_HAS_DATA = 1 << 1,     // the instruction is a load or store, and these are its addresses
+    TL_NBX_HAS_PHYSICAL = 1 << 2, // of the two
+    TL_NBX_HAS_LATENCY = 1 << 3,
+};
+typedef struct tl_nbx_access {
+    uint64_t clock, n_retired; // retired before it, in the thread
+    uint64_t vaddr, paddr;
+    uint32_t latency; // clocks from the first dispatch to the result
+    uint8_t flags, level, tags;
+} tl_nbx_access;
+void tl_netburst_note_access(tl_netburst *n, uint32_t thread, const tl_nbx_access *access);
+// NBX: the thread's context has this tag from the next clock on that is counted.
+void tl_netburst_set_context(tl_netburst *n, uint32_t thread, uint64_t tag);
+// An instruction of the thread has retired that nothing could capture.
+void tl_netburst_has_retired(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *uops, uint32_t n_uops, uint8_t active);
+
 // Since reset. n_lost: there was no room; n_faults: the area was not resident.
 typedef struct tl_netburst_samples_stored {
     uint64_t n_stored, n_lost, n_faults;

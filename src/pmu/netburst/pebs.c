@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Precise sampling. Counters 16 and 17 count tagged uops one by one, in the order of retirement. A
-// counter that has overflowed is armed: the next uop that matches does not retire. An assist stores
-// the registers in the debug store area, and the instruction begins again.
+// Sampling by assists. A precise counter counts uops one by one, in the order of retirement. A
+// counter that has overflowed is armed: the next instruction that matches does not retire. An assist
+// stores the registers in the debug store area, and the instruction begins again. Of a Pentium 4,
+// counters 16 and 17 sample precisely; with NBX all do, those of other events imprecisely: an armed
+// one takes the next instruction.
 #include <string.h>
 
 #include "pmu/netburst/state.h"
@@ -10,39 +12,92 @@
 enum { BASE_32 = 0x10, BASE_64 = 0x20, RESET_32 = 0x20, RESET_64 = 0x40, N_POINTERS = 4 };
 enum { VALUES_32 = 10 };
 
-static bool is_precise_event(uint8_t event) {
+static bool is_tag_event(uint8_t event) {
     return event == TL_NB_FRONT_END_EVENT || event == TL_NB_EXECUTION_EVENT || event == TL_NB_REPLAY_EVENT;
 }
 
-// SDM: the conditions of precise sampling. A counter that compares is no sampling one.
-bool tl_netburst_samples(const tl_netburst *n, uint32_t counter, const tl_used_escr *escr) {
-    if (counter < TL_NETBURST_PEBS_T0 || counter - TL_NETBURST_PEBS_T0 >= n->n_threads)
-        return false;
+// Of an instruction that retires.
+static bool is_retirement(uint8_t event) {
+    return is_tag_event(event) || event == TL_NB_INSTR_RETIRED || event == TL_NB_UOPS_RETIRED || event == TL_NB_BRANCH_RETIRED ||
+           event == TL_NB_MISPRED_BRANCH_RETIRED || event == TL_NB_INSTR_COMPLETED;
+}
+
+static bool is_chosen(const tl_netburst *n, uint32_t counter) { return n->settings.nbx && *n->sample >> counter & 1; }
+
+static bool may_sample(const tl_netburst *n, uint32_t counter, uint32_t thread) {
+    const uint64_t wanted = TL_CCCR_ENABLE | (thread == 0 ? TL_CCCR_OVF_PMI_T0 : TL_CCCR_OVF_PMI_T1);
+    return thread < n->n_threads && (n->cccr[counter] & wanted) == wanted && n->threads[thread]->ds_area != 0 &&
+           (*n->pebs_enable & (thread == 0 ? TL_PEBS_MY_THREAD : TL_PEBS_OTHER_THREAD));
+}
+
+// SDM: the conditions of precise sampling. A counter that compares is no precise one.
+uint32_t tl_netburst_sampled_thread(const tl_netburst *n, uint32_t counter, const tl_used_escr *escr, bool *ret_is_precise) {
+    const bool compares = n->cccr[counter] & TL_CCCR_COMPARE;
+    *ret_is_precise = !compares && (is_chosen(n, counter) ? is_retirement(escr->event) : is_tag_event(escr->event));
+    if (is_chosen(n, counter)) {
+        for (uint32_t thread = 0; thread < TL_NETBURST_THREADS && escr->event != TL_NB_NO_EVENT; thread++)
+            if (may_sample(n, counter, thread))
+                return thread;
+        return TL_NETBURST_THREADS;
+    }
     const uint32_t thread = counter - TL_NETBURST_PEBS_T0;
-    const uint64_t cccr = n->cccr[counter], wanted = TL_CCCR_ENABLE | (thread == 0 ? TL_CCCR_OVF_PMI_T0 : TL_CCCR_OVF_PMI_T1);
-    return (cccr & wanted) == wanted && !(cccr & TL_CCCR_COMPARE) && is_precise_event(escr->event) &&
-           (*n->pebs_enable & (thread == 0 ? TL_PEBS_MY_THREAD : TL_PEBS_OTHER_THREAD)) && n->threads[thread]->ds_area != 0;
+    return counter >= TL_NETBURST_PEBS_T0 && *ret_is_precise && may_sample(n, counter, thread) ? thread : TL_NETBURST_THREADS;
+}
+
+static uint32_t n_matching(const tl_netburst *n, const tl_sampler *s, const tl_netburst_occurrence *uops, uint32_t n_uops, uint8_t active) {
+    uint32_t matching = 0;
+    for (uint32_t i = 0; i < n_uops && (s->by_active >> active & 1); i++)
+        matching += uops[i].event == s->escr.event && tl_netburst_matches(n, &s->escr, &uops[i], active, 0);
+    return matching;
+}
+
+static bool captures(const tl_netburst *n, const tl_netburst_thread *t, const tl_sampler *s, uint32_t matching) {
+    return (n->cccr[s->counter] & TL_CCCR_OVF) && (s->is_precise ? matching > 0 : !t->is_restarted);
+}
+
+static void count_retired(tl_netburst *n, const tl_sampler *s, uint32_t matching) {
+    const uint64_t sum = n->counter[s->counter] + matching;
+    n->counter[s->counter] = sum & TL_NETBURST_VALUE;
+    if (sum > TL_NETBURST_VALUE || (n->cccr[s->counter] & TL_CCCR_FORCE_OVF)) {
+        n->cccr[s->counter] |= TL_CCCR_OVF;
+        n->is_stale = true; // an extended cascade may begin in the next clock
+    }
+}
+
+static void count_all(tl_netburst *n, const tl_sampling *sampling, const uint32_t *matching) {
+    for (uint32_t i = 0; i < sampling->n; i++)
+        if (matching[i] > 0)
+            count_retired(n, &sampling->samplers[i], matching[i]);
 }
 
 bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *uops, uint32_t n_uops, uint8_t active) {
-    const tl_sampling *s = &n->sampling[thread];
-    const uint32_t counter = TL_NETBURST_PEBS_T0 + thread;
-    uint32_t n_matching = 0;
-    if (!s->is_on)
-        return true;
-    for (uint32_t i = 0; i < n_uops; i++)
-        n_matching += uops[i].event == s->escr.event && tl_netburst_matches(n, &s->escr, &uops[i], active, 0);
-    if (n_matching == 0 || !(s->by_active >> active & 1))
-        return true;
-    if (n->cccr[counter] & TL_CCCR_OVF)
-        return false;
-    const uint64_t sum = n->counter[counter] + n_matching;
-    n->counter[counter] = sum & TL_NETBURST_VALUE;
-    if (sum > TL_NETBURST_VALUE || (n->cccr[counter] & TL_CCCR_FORCE_OVF)) {
-        n->cccr[counter] |= TL_CCCR_OVF;
-        n->is_stale = true; // an extended cascade may begin in the next clock
+    const tl_sampling *sampling = &n->sampling[thread];
+    tl_netburst_thread *t = n->threads[thread];
+    uint32_t matching[TL_NETBURST_COUNTERS], captured = 0;
+    for (uint32_t i = 0; i < sampling->n; i++) {
+        const tl_sampler *s = &sampling->samplers[i];
+        matching[i] = s->is_precise ? n_matching(n, s, uops, n_uops, active) : 0;
+        captured |= captures(n, t, s, matching[i]) ? UINT32_C(1) << s->counter : 0;
     }
+    if (captured != 0) {
+        t->captured = captured;
+        return false;
+    }
+    t->is_restarted = false;
+    count_all(n, sampling, matching);
     return true;
+}
+
+void tl_netburst_has_retired(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *uops, uint32_t n_uops, uint8_t active) {
+    const tl_sampling *sampling = &n->sampling[thread];
+    uint32_t matching[TL_NETBURST_COUNTERS];
+    for (uint32_t i = 0; i < sampling->n; i++) {
+        const tl_sampler *s = &sampling->samplers[i];
+        const bool is_armed = n->cccr[s->counter] & TL_CCCR_OVF;
+        matching[i] = s->is_precise && !is_armed ? n_matching(n, s, uops, n_uops, active) : 0;
+    }
+    n->threads[thread]->is_restarted = false;
+    count_all(n, sampling, matching);
 }
 
 // ---- The debug store area.
@@ -74,14 +129,44 @@ static bool read_area(const tl_netburst *n, uint32_t thread, area *ret_area) {
     return transfer(n, thread, vaddr + (n->settings.ds64 ? RESET_64 : RESET_32), &ret_area->reset, sizeof ret_area->reset, false);
 }
 
-static bool write_record(const tl_netburst *n, uint32_t thread, area *a, const uint64_t *values) {
+static bool is_extended(const tl_netburst *n) { return n->settings.nbx && (*n->control & TL_NBX_EXTENDED); }
+
+static uint32_t record_bytes(const tl_netburst *n) {
+    const uint32_t registers = n->settings.ds64 ? TL_NETBURST_RECORD_VALUES * 8 : VALUES_32 * 4;
+    return registers + (is_extended(n) ? TL_NBX_RECORD_BYTES : 0u);
+}
+
+static bool is_precise(const tl_netburst *n, uint32_t thread, uint32_t counter) {
+    const tl_sampling *s = &n->sampling[thread];
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->samplers[i].counter == counter)
+            return s->samplers[i].is_precise;
+    return true;
+}
+
+// docs/netburst.md, 10.9.
+static void extend(const tl_netburst *n, uint32_t thread, uint32_t counter, uint8_t bytes[TL_NBX_RECORD_BYTES]) {
+    const tl_netburst_thread *t = n->threads[thread];
+    const tl_nbx_access *a = &t->access;
+    const uint8_t flags = a->flags | (is_precise(n, thread, counter) ? TL_NBX_IS_PRECISE : 0);
+    const uint64_t words[TL_NBX_RECORD_BYTES / 8] = {
+        a->clock,   a->n_retired,
+        t->context, thread | counter << 8 | (uint32_t)a->level << 16 | (uint32_t)flags << 24 | (uint64_t)a->tags << 32,
+        a->vaddr,   a->paddr,
+        a->latency, (n->counter[counter] - n->began[counter]) & TL_NETBURST_VALUE,
+    };
+    memcpy(bytes, words, sizeof words);
+}
+
+static bool write_record(const tl_netburst *n, uint32_t thread, uint32_t counter, area *a, const uint64_t *values) {
     const uint32_t size = pointer_bytes(n), n_values = n->settings.ds64 ? TL_NETBURST_RECORD_VALUES : VALUES_32;
-    uint8_t record[TL_NETBURST_RECORD_VALUES * 8];
+    uint8_t record[TL_NETBURST_RECORD_VALUES * 8 + TL_NBX_RECORD_BYTES];
     for (uint32_t i = 0; i < n_values; i++)
         memcpy(record + i * size, &values[i], size); // both are little-endian
-    if (!transfer(n, thread, a->pointers[INDEX], record, n_values * size, true))
+    extend(n, thread, counter, record + n_values * size);
+    if (!transfer(n, thread, a->pointers[INDEX], record, record_bytes(n), true))
         return false;
-    uint64_t index = a->pointers[INDEX] + n_values * size;
+    uint64_t index = a->pointers[INDEX] + record_bytes(n);
     if (!transfer(n, thread, n->threads[thread]->ds_area + (n->settings.ds64 ? BASE_64 : BASE_32) + INDEX * size, &index, size, true))
         return false;
     a->pointers[INDEX] = index;
@@ -89,30 +174,46 @@ static bool write_record(const tl_netburst *n, uint32_t thread, area *a, const u
 }
 
 static bool has_room(const tl_netburst *n, const area *a) {
-    const uint64_t bytes = n->settings.ds64 ? TL_NETBURST_RECORD_VALUES * 8 : VALUES_32 * 4;
-    return a->pointers[INDEX] <= a->pointers[MAXIMUM] && a->pointers[MAXIMUM] - a->pointers[INDEX] >= bytes;
+    return a->pointers[INDEX] <= a->pointers[MAXIMUM] && a->pointers[MAXIMUM] - a->pointers[INDEX] >= record_bytes(n);
 }
+
+static void begin_period(tl_netburst *n, uint32_t counter, uint64_t value) {
+    n->counter[counter] = n->began[counter] = tl_nbx_vary(n, value & TL_NETBURST_VALUE);
+}
+
+// The reset value is in the area, so a fault leaves the counter as it wrapped: at 0. The sample is
+// dropped, the program goes on, and the next overflow is 2^40 events away. Software that makes the
+// area resident writes the counter again. Counters of NBX_SAMPLE have a preset of their own.
+static void sample(tl_netburst *n, uint32_t thread, uint32_t counter, area *a, bool has_area, const uint64_t *values) {
+    tl_netburst_samples_stored *samples = &n->threads[thread]->samples;
+    n->cccr[counter] &= ~TL_CCCR_OVF;
+    if (has_area && !has_room(n, a))
+        samples->n_lost += 1;
+    else if (has_area && write_record(n, thread, counter, a, values))
+        samples->n_stored += 1;
+    else
+        samples->n_faults += 1;
+    if (is_chosen(n, counter))
+        begin_period(n, counter, n->preset[counter]);
+    else if (has_area)
+        begin_period(n, counter, a->reset);
+}
+
+void tl_netburst_note_access(tl_netburst *n, uint32_t thread, const tl_nbx_access *access) { n->threads[thread]->access = *access; }
 
 void tl_netburst_assist(tl_netburst *n, uint32_t thread, const uint64_t values[TL_NETBURST_RECORD_VALUES]) {
     tl_netburst_thread *t = n->threads[thread];
-    const uint32_t counter = TL_NETBURST_PEBS_T0 + thread;
     area a;
-    n->cccr[counter] &= ~TL_CCCR_OVF;
+    const bool has_area = read_area(n, thread, &a);
+    uint32_t left = t->captured != 0 ? t->captured : UINT32_C(1) << (TL_NETBURST_PEBS_T0 + thread);
     n->is_stale = true; // an extended cascade may end
-    // The reset value is in the area, so a fault leaves the counter as it wrapped: at 0. The sample
-    // is dropped, the program goes on, and the next overflow is 2^40 events away. Software that
-    // makes the area resident writes the counter again.
-    if (!read_area(n, thread, &a)) {
-        t->samples.n_faults += 1;
+    for (; left != 0; left &= left - 1)
+        sample(n, thread, (uint32_t)__builtin_ctz(left), &a, has_area, values);
+    t->captured = 0;
+    t->is_restarted = true;
+    t->access = (tl_nbx_access){.clock = 0};
+    if (!has_area)
         return;
-    }
-    if (!has_room(n, &a))
-        t->samples.n_lost += 1;
-    else if (write_record(n, thread, &a, values))
-        t->samples.n_stored += 1;
-    else
-        t->samples.n_faults += 1;
-    n->counter[counter] = a.reset & TL_NETBURST_VALUE;
     t->ds_latch = a.pointers[INDEX] >= a.pointers[THRESHOLD];
     tl_netburst_update_lines(n);
 }

@@ -102,6 +102,49 @@ static void xcccr_written(tl_regfile *file, uint32_t index, uint64_t old_value, 
     changed(file, index, old_value, value);
 }
 
+static uint64_t show_context(tl_regfile *file, uint32_t index, uint64_t stored) { return (void)index, (void)stored, tl_netburst_thread_of(file)->context; }
+static void context_written(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {
+    (void)index, (void)old_value;
+    tl_netburst_set_context(core_of(file), tl_netburst_thread_of(file)->index, value);
+}
+
+// Seed 0 would stay 0.
+static void random_written(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {
+    const uint32_t seed = (uint32_t)(value >> TL_NBX_SEED_LSB);
+    (void)index, (void)old_value;
+    core_of(file)->lfsr = seed ? seed : 1;
+}
+
+static void banked_written(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {
+    tl_nbx_bind_banks(core_of(file));
+    changed(file, index, old_value, value);
+}
+
+static uint64_t show_tag(tl_regfile *file, uint32_t index, uint64_t stored) {
+    const tl_netburst *n = core_of(file);
+    (void)index, (void)stored;
+    if (*n->bank >= n->n_banks)
+        return 0;
+    return n->is_full && *n->bank == TL_NBX_BANKS - 1 ? UINT64_MAX : n->banks[*n->bank].tag;
+}
+static uint64_t show_status(tl_regfile *file, uint32_t index, uint64_t stored) {
+    const tl_netburst *n = core_of(file);
+    return (void)index, (void)stored, n->n_banks | (n->is_full ? (uint64_t)TL_NBX_FULL : 0);
+}
+static void status_of_banks_written(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {
+    (void)index, (void)old_value, (void)value;
+    tl_nbx_forget_banks(core_of(file));
+}
+static uint64_t show_bank_counter(tl_regfile *file, uint32_t index, uint64_t stored) {
+    const tl_netburst *n = core_of(file);
+    return (void)stored, tl_nbx_bank_value(n, (uint32_t)*n->bank, index);
+}
+static void bank_counter_written(tl_regfile *file, uint32_t index, uint64_t old_value, uint64_t value) {
+    tl_netburst *n = core_of(file);
+    (void)old_value;
+    tl_nbx_set_bank_value(n, (uint32_t)*n->bank, index, value);
+}
+
 // ---- fields
 
 #define BIT(title, at, kind, sentence) {.name = title, .lsb = at, .width_bits = 1, .access = kind, .meaning = sentence}
@@ -174,9 +217,10 @@ static const tl_field matrix_fields[] = {
 static const tl_field ds_fields[] = {BITS("ADDRESS", 0, 64, TL_RW, "Linear address of the debug store area of this thread.")};
 
 static const tl_field cap_fields[] = {
-    {.name = "VERSION", .lsb = 0, .width_bits = 8, .access = TL_RO, .reset = 1, .meaning = "Version of the extension."},
+    {.name = "VERSION", .lsb = 0, .width_bits = 8, .access = TL_RO, .reset = 2, .meaning = "Version of the extension."},
     BITS("THREADS", 8, 8, TL_RO, "Threads of the core."),
-    RESERVED(16, 48),
+    {.name = "BANKS", .lsb = 16, .width_bits = 8, .access = TL_RO, .reset = TL_NBX_BANKS, .meaning = "Banks of counters."},
+    RESERVED(24, 40),
 };
 static const tl_field xescr_fields[] = {
     BITS("USR", 0, 32, TL_RW, "Counts these threads at CPL 1 to 3; bits 0 and 1 are T0_USR and T1_USR of the ESCR."),
@@ -189,6 +233,28 @@ static const tl_field xcccr_fields[] = {
     BITS("ACTIVE", 32, 32, TL_RW, "Counts while all of these threads are active."),
 };
 static const tl_field idle_fields[] = {BITS("IDLE", 0, 32, TL_RW, "Counts while none of these threads is active."), RESERVED(32, 32)};
+static const tl_field control_fields[] = {
+    BIT("BY_ROOT", 0, TL_RW, "Tags of contexts follow the register of the page-table root (satp); off: software writes NBX_CONTEXT."),
+    BIT("EXTENDED", 1, TL_RW, "Records have 64 bytes more."),
+    RESERVED(2, 62),
+};
+static const tl_field context_fields[] = {BITS("TAG", 0, 64, TL_RW, "Tag of the context that this thread runs.")};
+static const tl_field random_fields[] = {
+    BITS("MASK", 0, 32, TL_RW, "Bits of a reset value that are replaced by random ones."),
+    BITS("SEED", 32, 32, TL_RW, "State of the generator; a write of 0 is one of 1."),
+};
+static const tl_field sample_fields[] = {BITS("COUNTERS", 0, 18, TL_RW, "Counters that sample with NBX_PRESET#."), RESERVED(18, 46)};
+static const tl_field banked_fields[] = {
+    BITS("COUNTERS", 0, 18, TL_RW, "Counters that have a bank for each tag."), RESERVED(18, 14),
+    BITS("THREAD1", 32, 18, TL_RW, "Those of them that follow the tag of thread 1; others follow thread 0."), RESERVED(50, 14),
+};
+static const tl_field bank_fields[] = {BITS("BANK", 0, 8, TL_RW, "Bank that NBX_BANK_TAG and NBX_BANK_COUNTER# show."), RESERVED(8, 56)};
+static const tl_field tag_fields[] = {BITS("TAG", 0, 64, TL_RO, "Tag of the bank; all ones: several tags share it.")};
+static const tl_field bank_status_fields[] = {
+    BITS("USED", 0, 8, TL_RO, "Banks that have a tag."), BIT("FULL", 8, TL_RO, "There were more tags, and they share the last bank."), RESERVED(9, 55),
+};
+static const tl_field filter_fields[] = {BITS("TAG", 0, 64, TL_RW, "Tag that the counter counts, in the bits of NBX_FILTER_MASK#.")};
+static const tl_field mask_fields[] = {BITS("MASK", 0, 64, TL_RW, "Bits of tags that are compared; 0: the counter has no filter.")};
 
 // ---- registers
 
@@ -233,9 +299,21 @@ static const tl_reg regs[] = {
     {.name = "MSR_PEBS_MATRIX_VERT", .addr = TL_MSR_PEBS_MATRIX_VERT, .width_bits = 64, FIELDS(matrix_fields), .written = changed, .cite = SDM, .meaning = "Kinds of uops that replays tag."},
     {.name = "IA32_DS_AREA", .addr = TL_MSR_DS_AREA, .width_bits = 64, FIELDS(ds_fields), .read = show_ds_area, .written = ds_area_written, .cite = SDM, .meaning = "Debug store area; each thread has its own."},
     {.name = "NBX_CAP", .addr = TL_MSR_NBX_CAP, .width_bits = 64, FIELDS(cap_fields), .presence = if_nbx, .read = show_cap, .cite = NBX, .meaning = "Tells that the extension is there; key netburst.nbx."},
+    {.name = "NBX_CONTROL", .addr = TL_MSR_NBX_CONTROL, .width_bits = 64, FIELDS(control_fields), .presence = if_nbx, .written = changed, .cite = NBX, .meaning = "Switches of the extension."},
+    {.name = "NBX_CONTEXT", .addr = TL_MSR_NBX_CONTEXT, .width_bits = 64, FIELDS(context_fields), .presence = if_nbx, .read = show_context, .written = context_written, .cite = NBX, .meaning = "Tag of the context; each thread has its own."},
+    {.name = "NBX_RANDOM", .addr = TL_MSR_NBX_RANDOM, .width_bits = 64, FIELDS(random_fields), .presence = if_nbx, .written = random_written, .cite = NBX, .meaning = "Periods that vary."},
+    {.name = "NBX_SAMPLE", .addr = TL_MSR_NBX_SAMPLE, .width_bits = 64, FIELDS(sample_fields), .presence = if_nbx, .written = changed, .cite = NBX, .meaning = "Counters that sample by assists."},
+    {.name = "NBX_BANKED", .addr = TL_MSR_NBX_BANKED, .width_bits = 64, FIELDS(banked_fields), .presence = if_nbx, .written = banked_written, .cite = NBX, .meaning = "Counters that have banks."},
+    {.name = "NBX_BANK", .addr = TL_MSR_NBX_BANK, .width_bits = 64, FIELDS(bank_fields), .presence = if_nbx, .cite = NBX, .meaning = "Choice of a bank."},
+    {.name = "NBX_BANK_TAG", .addr = TL_MSR_NBX_BANK_TAG, .width_bits = 64, FIELDS(tag_fields), .presence = if_nbx, .read = show_tag, .cite = NBX, .meaning = "Tag of the chosen bank."},
+    {.name = "NBX_BANK_STATUS", .addr = TL_MSR_NBX_BANK_STATUS, .width_bits = 64, FIELDS(bank_status_fields), .presence = if_nbx, .read = show_status, .written = status_of_banks_written, .cite = NBX, .meaning = "Use of the banks; a write empties all."},
     {.name = "NBX_XESCR#", .addr = TL_MSR_NBX_XESCR, .count = TL_N_ESCRS, .width_bits = 64, FIELDS(xescr_fields), .presence = if_escr, .read = show_xescr, .written = xescr_written, .cite = NBX, .meaning = "Threads of a detector; the number is that of the ESCR in the order of addresses."},
     {.name = "NBX_XCCCR#", .addr = TL_MSR_NBX_XCCCR, .count = TL_NETBURST_COUNTERS, .width_bits = 64, FIELDS(xcccr_fields), .presence = if_nbx, .written = xcccr_written, .cite = NBX, .meaning = "Active threads while which a counter counts."},
     {.name = "NBX_IDLE#", .addr = TL_MSR_NBX_IDLE, .count = TL_NETBURST_COUNTERS, .width_bits = 64, FIELDS(idle_fields), .presence = if_nbx, .written = changed, .cite = NBX, .meaning = "Threads that must be idle while a counter counts."},
+    {.name = "NBX_FILTER#", .addr = TL_MSR_NBX_FILTER, .count = TL_NETBURST_COUNTERS, .width_bits = 64, FIELDS(filter_fields), .presence = if_nbx, .written = changed, .cite = NBX, .meaning = "Context that a counter counts."},
+    {.name = "NBX_FILTER_MASK#", .addr = TL_MSR_NBX_FILTER_MASK, .count = TL_NETBURST_COUNTERS, .width_bits = 64, FIELDS(mask_fields), .presence = if_nbx, .written = changed, .cite = NBX, .meaning = "Bits of tags that the filter compares."},
+    {.name = "NBX_PRESET#", .addr = TL_MSR_NBX_PRESET, .count = TL_NETBURST_COUNTERS, .width_bits = 64, FIELDS(counter_fields), .presence = if_nbx, .cite = NBX, .meaning = "First value in a new bank, and after a sample."},
+    {.name = "NBX_BANK_COUNTER#", .addr = TL_MSR_NBX_BANK_COUNTER, .count = TL_NETBURST_COUNTERS, .width_bits = 64, FIELDS(counter_fields), .presence = if_nbx, .read = show_bank_counter, .written = bank_counter_written, .cite = NBX, .meaning = "Counter of the chosen bank."},
 };
 const tl_regmap tl_netburst_regmap = {.space = "MSR", .regs = regs, .n_regs = TL_COUNT_OF(regs)};
 

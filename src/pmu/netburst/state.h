@@ -20,6 +20,10 @@ typedef struct tl_netburst_thread { // as a hart sees the registers of its core
     uint32_t msr;       // chosen by CSR nbindex
     bool user_reads;    // CR4.PCE: user mode may read counters
     tl_netburst_samples_stored samples;
+    uint64_t context;     // NBX: tag
+    uint32_t captured;    // counters that sample the instruction which the assist is for
+    bool is_restarted;    // the instruction behind an assist retires
+    tl_nbx_access access; // of that instruction
     // Of the instance of a machine: all its cores.
     tl_netburst **cores;
     uint32_t n_cores, threads_per_core;
@@ -39,20 +43,35 @@ typedef struct tl_used_escr { // an ESCR that a running counter selects
     uint16_t by_owner;  // bit i: counts what owner i does
     uint16_t by_active; // bit i: counts what no thread owns while `active` of the clock is i
     uint64_t threads;   // that it counts, laid out as an XESCR
+    bool is_filtered;   // NBX: by the tag of the context
+    uint64_t contexts;  // threads that a filter lets pass, in both classes
 } tl_used_escr;
 
 typedef struct tl_used_counter { // a counter that runs
     uint8_t counter, used;       // used: index in used_escrs
     uint8_t threshold;
     bool compares, complements, is_edge, forces_overflow;
+    bool samples;       // an overflow captures an instruction
     uint16_t by_active; // bit i: counts while `active` of the clock is i
 } tl_used_counter;
 
-typedef struct tl_sampling { // of a thread, by its counter
-    bool is_on;
+typedef struct tl_sampler { // a counter that samples a thread
+    uint8_t counter;
+    bool is_precise;    // it counts what retires, and samples what matches; else the next instruction
     uint16_t by_active; // as of a tl_used_counter
     tl_used_escr escr;
+} tl_sampler;
+
+typedef struct tl_sampling { // of a thread
+    uint32_t n, n_imprecise;
+    tl_sampler samplers[TL_NETBURST_COUNTERS];
 } tl_sampling;
+
+typedef struct tl_nbx_bank { // counters of a context while others run
+    uint64_t tag;
+    uint64_t value[TL_NETBURST_COUNTERS], began[TL_NETBURST_COUNTERS];
+    uint32_t wrapped, armed; // counters
+} tl_nbx_bank;
 
 struct tl_netburst {
     tl_netburst_settings settings;
@@ -64,7 +83,16 @@ struct tl_netburst {
     uint64_t *counter, *cccr, *escr; // in `stored`
     uint64_t *pebs_enable;           // of thread 0's view
     uint64_t *matrix;
-    uint64_t *xescr, *xcccr, *idle; // NBX
+    // NBX.
+    uint64_t *xescr, *xcccr, *idle, *filter, *filter_mask, *preset;
+    uint64_t *control, *random, *sample, *banked, *bank;
+    uint32_t lfsr;
+    uint32_t n_banks;
+    bool is_full; // tags share the last bank
+    tl_nbx_bank banks[TL_NBX_BANKS];
+    uint32_t has_bank;                     // counters
+    uint8_t bank_of[TL_NETBURST_COUNTERS]; // that is in the counter
+    uint64_t began[TL_NETBURST_COUNTERS];  // value at the begin of the period
     // Derived.
     bool is_stale;
     bool is_running;
@@ -108,8 +136,19 @@ uint64_t tl_nbx_flags_of(uint64_t threads);
 // CCCR.ACTIVE_THREAD that stands for the bounds of an XCCCR.
 uint32_t tl_nbx_mode_of(uint64_t xcccr);
 uint64_t tl_nbx_of_mode(uint64_t xcccr, uint32_t mode); // with the bounds of a mode
+// Threads whose tag the filter of the counter lets pass, in both classes.
+uint64_t tl_nbx_contexts_of(const tl_netburst *n, uint32_t counter);
+// The counter takes part in `banks` as NBX_BANKED says.
+void tl_nbx_bind_banks(tl_netburst *n);
+void tl_nbx_forget_banks(tl_netburst *n);
+uint64_t tl_nbx_bank_value(const tl_netburst *n, uint32_t bank, uint32_t counter);
+void tl_nbx_set_bank_value(tl_netburst *n, uint32_t bank, uint32_t counter, uint64_t value);
+// A reset value with its low bits replaced, as NBX_RANDOM says.
+uint64_t tl_nbx_vary(tl_netburst *n, uint64_t value);
+static inline bool tl_nbx_has_filter(const tl_netburst *n, uint32_t counter) { return n->filter_mask[counter] != 0; }
 // pebs.c
-bool tl_netburst_samples(const tl_netburst *n, uint32_t counter, const tl_used_escr *escr);
+// Returns the thread that the counter samples; TL_NETBURST_THREADS: none.
+uint32_t tl_netburst_sampled_thread(const tl_netburst *n, uint32_t counter, const tl_used_escr *escr, bool *ret_is_precise);
 void tl_netburst_look_at_area(tl_netburst *n, uint32_t thread); // software may have emptied it
 bool tl_netburst_has_escr(const tl_netburst *n, tl_escr escr);  // count.c
 // match.c

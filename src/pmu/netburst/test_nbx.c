@@ -56,9 +56,9 @@ static void test_registers_are_those_of_escrs_and_counters(void **state) {
     rig r = new_rig(32, true);
     uint64_t value;
     (void)state;
-    assert_int_equal(rdmsr(&r, TL_MSR_NBX_CAP), 1 | 32 << 8);
+    assert_int_equal(rdmsr(&r, TL_MSR_NBX_CAP), 2 | 32 << 8 | TL_NBX_BANKS << 16);
     wrmsr(&r, TL_MSR_NBX_CAP, 0);
-    assert_int_equal(rdmsr(&r, TL_MSR_NBX_CAP), 1 | 32 << 8);
+    assert_int_equal(rdmsr(&r, TL_MSR_NBX_CAP), 2 | 32 << 8 | TL_NBX_BANKS << 16);
     for (uint32_t i = 0; i < TL_N_ESCRS; i++) { // model 2 lacks MSR_SSU_ESCR1
         const tl_status wanted = i == TL_SSU_ESCR1 ? TL_EINVAL : TL_OK;
         assert_int_equal(tl_netburst_rdmsr(r.n, 0, TL_MSR_NBX_XESCR + i, &value), wanted);
