@@ -57,8 +57,7 @@ typedef struct feed_thread {
     uint8_t tags[TL_MAX_IN_FLIGHT][2];
     // NBX: of the first dispatch of uop 0, and when its result was there.
     uint64_t dispatched[TL_MAX_IN_FLIGHT], done_half_cycles[TL_MAX_IN_FLIGHT];
-    uint8_t classes[TL_MAX_IN_FLIGHT]; // tl_class
-    uint64_t context, context_from;    // NBX: tag by the page-table root, and its first clock; NEVER: it is told
+    uint64_t context, context_from; // NBX: tag by the page-table root, and its first clock; NEVER: it is told
     // Uops taken back that were not told as bogus yet, by their tags; instructions by their
     // front-end tag.
     uint32_t bogus_uops[N_TAGS], bogus_insns[2], n_bogus;
@@ -477,20 +476,24 @@ static bool is_split(const tl_netburst_feed *f, const tl_uop_event *uop) {
     return uop->vaddr % line_bytes + uop->size_bytes > line_bytes;
 }
 
+static void note_time(const tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop) {
+    if (!uop->is_replay)
+        t->dispatched[uop->seq % TL_MAX_IN_FLIGHT] = f->clock;
+    t->done_half_cycles[uop->seq % TL_MAX_IN_FLIGHT] = uop->done_half_cycles;
+}
+
 static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     uint8_t *tags = &tags_of(t, uop->seq)[uop->uop];
     const bool is_load = uop->cls == TL_CLASS_LOAD || uop->cls == TL_CLASS_FP_LOAD;
     uint32_t mask;
-    if (uop->uop == 0 && !uop->is_replay)
-        t->dispatched[uop->seq % TL_MAX_IN_FLIGHT] = f->clock;
+    if (TL_UNLIKELY(*f->n->control & TL_NBX_EXTENDED) && uop->uop == 0)
+        note_time(f, t, uop);
     if (uop->vain != TL_UOP_EFFECTIVE) {
         if (is_load)
             *tags |= (uint8_t)replay_tag(f->n, cause_of(uop), KIND_LOAD, owner);
         return;
     }
     const tl_netburst_event event = firm_event(uop, &mask);
-    if (uop->uop == 0)
-        t->done_half_cycles[uop->seq % TL_MAX_IN_FLIGHT] = uop->done_half_cycles;
     if (event != TL_NB_NO_EVENT) {
         add(f, event, owner, 1, mask);
         *tags |= (uint8_t)execution_tags(f->n, event, mask, owner);
@@ -504,7 +507,6 @@ static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uo
     case TL_UOP_RENAME:
         tags_of(t, uop->seq)[0] = (uint8_t)front_tag(f->n, (tl_class)uop->cls, owner);
         tags_of(t, uop->seq)[1] = 0;
-        t->classes[uop->seq % TL_MAX_IN_FLIGHT] = uop->cls;
         break;
     case TL_UOP_DISPATCH: dispatches(f, t, uop, owner); break;
     case TL_UOP_RETIRE: retires(f, t, uop, owner); break;

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: MIT
+// Extension NBX: contexts, filters, banks, periods that vary, samples of any counter and their
+// records, against rules written from docs/netburst.md, section 10.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/testing.h"
+#include "pmu/netburst/netburst.h"
+
+// Counters that select the detector of uops, and those of page walks.
+enum { MSR_CRU_ESCR0 = 0x3b8, MSR_CRU_ESCR2 = 0x3cc, MSR_PMH_ESCR0 = 0x3ac, UOPS = 12, CLOCKS = 13, ALL = 16, WALKS = 0 };
+enum { ESCR_UOPS = 1 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB, ESCR_WALKS = ESCR_UOPS, ALL_THREADS = 15 };
+enum { ESCR_BRANCHES = 6 << TL_ESCR_EVENT_LSB | 15 << TL_ESCR_MASK_LSB };
+static const uint64_t CCCR = TL_CCCR_ENABLE | 4 << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB;
+static const uint64_t EACH_CLOCK = TL_CCCR_COMPARE | TL_CCCR_COMPLEMENT | 15 << TL_CCCR_THRESHOLD_LSB;
+static const uint64_t MINUS = UINT64_C(1) << TL_NETBURST_WIDTH_BITS;
+
+static uint64_t seed;
+static uint64_t draw(uint64_t n) {
+    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (seed >> 33) % n;
+}
+
+// Memory of debug store areas from AREA on.
+enum { AREA = 0x1000, MEMORY = 4096, BASE = AREA + 0x100 };
+typedef struct rig {
+    tl_arena arena;
+    tl_netburst *n;
+    uint8_t memory[MEMORY];
+    uint32_t n_interrupts;
+} rig;
+
+static void note_interrupt(void *ctx, uint32_t thread, bool is_nmi) { ((rig *)ctx)->n_interrupts += (void)thread, (void)is_nmi, 1; }
+static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
+    rig *r = ctx;
+    (void)thread;
+    if (vaddr < AREA || vaddr - AREA > MEMORY - n_bytes)
+        return false;
+    memcpy(is_write ? &r->memory[vaddr - AREA] : (uint8_t *)bytes, is_write ? (uint8_t *)bytes : &r->memory[vaddr - AREA], n_bytes);
+    return true;
+}
+
+static void open_rig(rig *r, uint32_t n_threads) {
+    const tl_netburst_host host = {.ctx = r, .interrupt = note_interrupt, .transfer = transfer};
+    tl_netburst_settings settings = tl_netburst_default_settings;
+    tl_error err;
+    *r = (rig){.n = NULL};
+    settings.nbx = 1;
+    assert_int_equal(tl_netburst_new(&settings, n_threads, &host, &r->arena, &r->n, &err), TL_OK);
+}
+static void done(rig *r) { tl_arena_done(&r->arena); }
+static void wrmsr(rig *r, uint32_t thread, uint32_t msr, uint64_t value) {
+    assert_int_equal(tl_netburst_wrmsr(r->n, thread, msr, value), TL_OK);
+}
+static uint64_t rdmsr(rig *r, uint32_t msr) {
+    uint64_t value = 0;
+    assert_int_equal(tl_netburst_rdmsr(r->n, 0, msr, &value), TL_OK);
+    return value;
+}
+
+// ---- Clocks of two threads.
+
+typedef struct clocks {
+    uint8_t class[2]; // 0: idle, 1: USR, 2: OS
+    uint8_t n_uops[2];
+    bool walks;
+    uint64_t tag[2];
+} clocks;
+
+static void draw_clock(clocks *c) {
+    for (uint32_t t = 0; t < 2; t++) {
+        c->class[t] = (uint8_t)draw(3);
+        c->n_uops[t] = (uint8_t)(c->class[t] ? draw(4) : 0);
+    }
+    c->walks = draw(2);
+}
+
+static void tell(rig *r, const clocks *c) {
+    static const uint8_t owners[2][3] = {{0, TL_ESCR_T0_USR, TL_ESCR_T0_OS}, {0, TL_ESCR_T1_USR, TL_ESCR_T1_OS}};
+    tl_netburst_occurrence list[3];
+    tl_netburst_clock clock = {.n_clocks = 1, .occurrences = list};
+    for (uint32_t t = 0; t < 2; t++) {
+        clock.active |= owners[t][c->class[t]];
+        if (c->n_uops[t] > 0)
+            list[clock.n_occurrences++] = (tl_netburst_occurrence){TL_NB_UOPS_RETIRED, owners[t][c->class[t]], c->n_uops[t], 1};
+    }
+    if (c->walks)
+        list[clock.n_occurrences++] = (tl_netburst_occurrence){TL_NB_PAGE_WALK_TYPE, 0, 1, 1};
+    tl_netburst_count(r->n, &clock);
+}
+
+static void switch_to(rig *r, clocks *c, uint32_t thread, uint64_t tag) {
+    c->tag[thread] = tag;
+    if (draw(2))
+        tl_netburst_set_context(r->n, thread, tag);
+    else
+        wrmsr(r, thread, TL_MSR_NBX_CONTEXT, tag);
+}
+
+static void select_events(rig *r, uint32_t flags) {
+    wrmsr(r, 0, MSR_CRU_ESCR0, ESCR_UOPS | flags);
+    wrmsr(r, 0, MSR_PMH_ESCR0, ESCR_WALKS | flags);
+    wrmsr(r, 0, TL_MSR_CCCR + UOPS, CCCR);
+    wrmsr(r, 0, TL_MSR_CCCR + ALL, CCCR);
+    wrmsr(r, 0, TL_MSR_CCCR + CLOCKS, CCCR | EACH_CLOCK);
+    wrmsr(r, 0, TL_MSR_CCCR + WALKS, CCCR);
+}
+
+// ---- Filters.
+
+static void test_filters_count_what_the_rule_says(void **state) {
+    (void)state;
+    for (uint32_t round = 0; round < 300; round++) {
+        rig r;
+        clocks c = {.walks = false};
+        open_rig(&r, 2);
+        seed = round;
+        const uint32_t flags = (uint32_t)draw(16);
+        const uint64_t value = draw(16), mask = draw(8);
+        const bool usr = flags & (TL_ESCR_T0_USR | TL_ESCR_T1_USR), os = flags & (TL_ESCR_T0_OS | TL_ESCR_T1_OS);
+        uint64_t uops = 0, all = 0, n_clocks = 0, walks = 0;
+        select_events(&r, flags);
+        for (uint32_t k = 0; k < 3; k++) {
+            static const uint32_t filtered[] = {UOPS, CLOCKS, WALKS};
+            wrmsr(&r, 0, TL_MSR_NBX_FILTER + filtered[k], value);
+            wrmsr(&r, 0, TL_MSR_NBX_FILTER_MASK + filtered[k], mask);
+        }
+        for (uint32_t i = 0; i < 200; i++) {
+            bool runs_usr = false, runs_os = false;
+            if (draw(4) == 0)
+                switch_to(&r, &c, (uint32_t)draw(2), draw(16));
+            draw_clock(&c);
+            tell(&r, &c);
+            for (uint32_t t = 0; t < 2; t++) {
+                const bool passes = ((c.tag[t] ^ value) & mask) == 0;
+                const uint32_t flag =
+                    t == 0 ? (c.class[t] == 1 ? TL_ESCR_T0_USR : TL_ESCR_T0_OS) : (c.class[t] == 1 ? TL_ESCR_T1_USR : TL_ESCR_T1_OS);
+                runs_usr |= passes && c.class[t] == 1;
+                runs_os |= passes && c.class[t] == 2;
+                all += flags & flag ? c.n_uops[t] : 0;
+                uops += passes && (flags & flag) ? c.n_uops[t] : 0;
+            }
+            n_clocks += mask == 0 || runs_usr || runs_os;
+            walks += c.walks && ((usr && runs_usr) || (os && runs_os) || (mask == 0 && usr && os));
+        }
+        assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), uops);
+        assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + ALL), all);
+        assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + CLOCKS), n_clocks);
+        assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + WALKS), walks);
+        done(&r);
+    }
+}
+
+static void test_each_thread_has_a_tag_of_its_own(void **state) {
+    rig r;
+    uint64_t value;
+    (void)state;
+    open_rig(&r, 2);
+    wrmsr(&r, 0, TL_MSR_NBX_CONTEXT, 5);
+    wrmsr(&r, 1, TL_MSR_NBX_CONTEXT, UINT64_MAX);
+    assert_int_equal(rdmsr(&r, TL_MSR_NBX_CONTEXT), 5);
+    assert_int_equal(tl_netburst_rdmsr(r.n, 1, TL_MSR_NBX_CONTEXT, &value), TL_OK);
+    assert_true(value == UINT64_MAX);
+    done(&r);
+}
+
+// ---- Banks.
+
+static uint64_t bank_value(rig *r, uint32_t bank, uint32_t counter, uint64_t *ret_tag) {
+    wrmsr(r, 0, TL_MSR_NBX_BANK, bank);
+    *ret_tag = rdmsr(r, TL_MSR_NBX_BANK_TAG);
+    return rdmsr(r, TL_MSR_NBX_BANK_COUNTER + counter);
+}
+
+// Counter UOPS has a bank for each tag of thread 0, counter ALL of thread 1, and CLOCKS none.
+static void test_banks_sum_up_to_the_count_of_the_machine(void **state) {
+    enum { MAX_TAGS = 48 };
+    (void)state;
+    for (uint32_t round = 0; round < 100; round++) {
+        rig r;
+        clocks c = {.walks = false};
+        const uint32_t n_tags = 1 + round % MAX_TAGS;
+        uint64_t by_tag[2][MAX_TAGS] = {{0}}, uops = 0, sums[2] = {0, 0}, tag;
+        bool is_seen[MAX_TAGS] = {true};
+        uint32_t n_seen = 1;
+        open_rig(&r, 2);
+        seed = round;
+        select_events(&r, ALL_THREADS);
+        wrmsr(&r, 0, TL_MSR_CCCR + CLOCKS, CCCR);
+        wrmsr(&r, 0, TL_MSR_NBX_BANKED, 1 << UOPS | 1 << ALL | (uint64_t)1 << (ALL + 32));
+        for (uint32_t i = 0; i < 600; i++) {
+            if (draw(3) == 0) {
+                const uint64_t next = draw(n_tags);
+                switch_to(&r, &c, (uint32_t)draw(2), next);
+                n_seen += !is_seen[next];
+                is_seen[next] = true;
+            }
+            draw_clock(&c);
+            tell(&r, &c);
+            for (uint32_t t = 0; t < 2; t++) {
+                by_tag[t][c.tag[t]] += c.n_uops[0] + c.n_uops[1];
+                uops += t == 0 ? c.n_uops[0] + c.n_uops[1] : 0u;
+            }
+        }
+        const uint64_t status = rdmsr(&r, TL_MSR_NBX_BANK_STATUS);
+        const bool is_full = n_seen > TL_NBX_BANKS;
+        assert_int_equal(status, (is_full ? TL_NBX_BANKS : n_seen) | (is_full ? TL_NBX_FULL : 0));
+        for (uint32_t bank = 0; bank < (status & 0xff); bank++) {
+            const uint64_t first = bank_value(&r, bank, UOPS, &tag), second = bank_value(&r, bank, ALL, &tag);
+            assert_true(is_full && bank == TL_NBX_BANKS - 1 ? tag == UINT64_MAX : tag < n_tags);
+            if (tag < n_tags) {
+                assert_int_equal(first, by_tag[0][tag]);
+                assert_int_equal(second, by_tag[1][tag]);
+            }
+            sums[0] += first;
+            sums[1] += second;
+        }
+        assert_int_equal(bank_value(&r, (uint32_t)(status & 0xff), UOPS, &tag), 0);
+        assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + CLOCKS), uops);
+        assert_int_equal(sums[0], uops);
+        assert_int_equal(sums[1], uops);
+        wrmsr(&r, 0, TL_MSR_NBX_BANK_STATUS, 0);
+        assert_int_equal(rdmsr(&r, TL_MSR_NBX_BANK_STATUS), c.tag[0] == c.tag[1] ? 1 : 2);
+        done(&r);
+    }
+}
+
+static void one_uop(rig *r) {
+    const clocks c = {.class = {1, 0}, .n_uops = {1, 0}};
+    tell(r, &c);
+}
+
+static void test_a_bank_has_its_preset_and_the_interrupt_that_it_owes(void **state) {
+    rig r;
+    uint64_t tag;
+    (void)state;
+    open_rig(&r, 2);
+    select_events(&r, ALL_THREADS);
+    wrmsr(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+    tl_netburst_set_lvt(r.n, 0, 0);
+    wrmsr(&r, 0, TL_MSR_NBX_PRESET + UOPS, 7);
+    wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 1);
+    wrmsr(&r, 0, TL_MSR_NBX_BANKED, 1 << UOPS);
+    one_uop(&r); // wraps: the next count of this context interrupts
+    wrmsr(&r, 0, TL_MSR_NBX_CONTEXT, 1);
+    assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), 7);
+    one_uop(&r);
+    assert_int_equal(r.n_interrupts, 0);
+    assert_int_equal(bank_value(&r, 0, UOPS, &tag), 0);
+    wrmsr(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, 20); // of a context that does not run
+    assert_int_equal(bank_value(&r, 1, UOPS, &tag), 8);
+    wrmsr(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, 30); // of the one that does
+    assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), 30);
+    wrmsr(&r, 0, TL_MSR_NBX_CONTEXT, 0);
+    assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), 20);
+    one_uop(&r);
+    assert_int_equal(r.n_interrupts, 1);
+    // A counter that leaves the banks keeps its value, and its bank has it.
+    wrmsr(&r, 0, TL_MSR_NBX_BANKED, 0);
+    wrmsr(&r, 0, TL_MSR_NBX_CONTEXT, 1);
+    assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), 21);
+    assert_int_equal(bank_value(&r, 0, UOPS, &tag), 21);
+    assert_int_equal(bank_value(&r, 1, UOPS, &tag), 30);
+    done(&r);
+}
+
+// ---- Samples.
+
+static void put(rig *r, uint32_t offset, uint64_t value, uint32_t n_bytes) { memcpy(&r->memory[offset], &value, n_bytes); }
+static uint64_t get(const rig *r, uint64_t vaddr, uint32_t n_bytes) {
+    uint64_t value = 0;
+    memcpy(&value, &r->memory[vaddr - AREA], n_bytes);
+    return value;
+}
+
+// The 32-bit format; the reset value of the area is none that a test wants.
+static void put_area(rig *r, uint32_t maximum) {
+    const uint32_t pointers[] = {BASE, BASE, maximum, AREA + MEMORY};
+    for (uint32_t i = 0; i < 4; i++)
+        put(r, 0x10 + 4 * i, pointers[i], 4);
+    put(r, 0x20, 12345, 8);
+    wrmsr(r, 0, TL_MSR_DS_AREA, AREA);
+    wrmsr(r, 0, TL_MSR_PEBS_ENABLE, TL_PEBS_MY_THREAD);
+}
+
+// A branch that retires in thread 0, user mode. Returns whether an assist came before it.
+static bool retire_branch(rig *r, uint16_t outcome, const uint64_t *values) {
+    const tl_netburst_occurrence uops[] = {{TL_NB_UOPS_RETIRED, TL_ESCR_T0_USR, 1, 1},
+                                           {TL_NB_INSTR_RETIRED, TL_ESCR_T0_USR, 1, 1},
+                                           {TL_NB_BRANCH_RETIRED, TL_ESCR_T0_USR, 1, outcome}};
+    bool is_captured = false;
+    while (!tl_netburst_retires(r->n, 0, uops, 3, TL_ESCR_T0_USR)) {
+        const tl_nbx_access access = {
+            .clock = 1000, .n_retired = 77, .vaddr = 0x111, .paddr = 0x222, .latency = 9, .level = 2, .tags = 5, .flags = TL_NBX_HAS_DATA};
+        assert_false(is_captured); // it retires behind the assist
+        tl_netburst_note_access(r->n, 0, &access);
+        tl_netburst_assist(r->n, 0, values);
+        is_captured = true;
+    }
+    return is_captured;
+}
+
+static const uint64_t values[TL_NETBURST_RECORD_VALUES] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+
+// Counter 12 samples mispredicted branches, one in four.
+static void test_a_counter_of_any_retirement_event_samples_precisely(void **state) {
+    enum { RECORD = 40 + TL_NBX_RECORD_BYTES, N = 4 };
+    rig r;
+    uint32_t n_samples = 0, n_mispredicted = 0;
+    (void)state;
+    open_rig(&r, 2);
+    put_area(&r, BASE + 10 * RECORD);
+    wrmsr(&r, 0, TL_MSR_NBX_CONTROL, TL_NBX_EXTENDED);
+    wrmsr(&r, 0, TL_MSR_NBX_CONTEXT, 0xabcdef);
+    wrmsr(&r, 0, MSR_CRU_ESCR2, (ESCR_BRANCHES & ~(5 << TL_ESCR_MASK_LSB)) | TL_ESCR_T0_USR);
+    wrmsr(&r, 0, TL_MSR_NBX_PRESET + 12, MINUS - N);
+    wrmsr(&r, 0, TL_MSR_COUNTER + 12, MINUS - N);
+    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << 12);
+    wrmsr(&r, 0, TL_MSR_CCCR + 12, TL_CCCR_ENABLE | 5 << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB | TL_CCCR_OVF_PMI_T0);
+    for (uint32_t i = 0; i < 400; i++) {
+        seed = i;
+        const uint16_t outcome = (uint16_t)(1 << draw(4));
+        const bool is_mispredicted = outcome & 10;
+        const bool is_captured = retire_branch(&r, outcome, values);
+        // Event N + 1 is captured, and counts when it begins again: the period is N.
+        assert_int_equal(is_captured, is_mispredicted && n_mispredicted > 0 && n_mispredicted % N == 0);
+        n_mispredicted += is_mispredicted;
+        n_samples += is_captured;
+    }
+    const tl_netburst_samples_stored stored = tl_netburst_samples_of(r.n, 0);
+    assert_int_equal(stored.n_stored, 10);
+    assert_int_equal(stored.n_stored + stored.n_lost, n_samples);
+    assert_int_equal(stored.n_faults, 0);
+    assert_int_equal(get(&r, AREA + 0x14, 4), BASE + 10 * RECORD);
+    for (uint32_t i = 0; i < 10; i++) {
+        const uint64_t at = BASE + i * RECORD;
+        for (uint32_t k = 0; k < 10; k++)
+            assert_int_equal(get(&r, at + 4 * k, 4), values[k]);
+        const uint64_t wanted[8] = {
+            1000,  77,    0xabcdef, 0 | 12 << 8 | 2 << 16 | (uint64_t)(TL_NBX_HAS_DATA | TL_NBX_IS_PRECISE) << 24 | UINT64_C(5) << 32,
+            0x111, 0x222, 9,        N};
+        for (uint32_t k = 0; k < 8; k++)
+            assert_int_equal(get(&r, at + 40 + 8 * k, 8), wanted[k]);
+    }
+    assert_int_equal(r.n_interrupts, 0);
+    done(&r);
+}
+
+// Counter 0 samples page walks: the next instruction that retires has the record.
+static void test_a_counter_of_any_event_samples_the_next_instruction(void **state) {
+    rig r;
+    const clocks walk = {.class = {1, 0}, .walks = true};
+    (void)state;
+    open_rig(&r, 2);
+    put_area(&r, AREA + MEMORY);
+    wrmsr(&r, 0, MSR_PMH_ESCR0, ESCR_WALKS | ALL_THREADS);
+    wrmsr(&r, 0, TL_MSR_NBX_PRESET + WALKS, MINUS - 3);
+    wrmsr(&r, 0, TL_MSR_COUNTER + WALKS, MINUS - 3);
+    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << WALKS);
+    wrmsr(&r, 0, TL_MSR_CCCR + WALKS, CCCR | TL_CCCR_OVF_PMI_T0);
+    for (uint32_t i = 1; i <= 30; i++) {
+        tell(&r, &walk);
+        assert_int_equal(retire_branch(&r, 1, values), i % 3 == 0);
+        assert_false(retire_branch(&r, 1, values));
+    }
+    assert_int_equal(tl_netburst_samples_of(r.n, 0).n_stored, 10);
+    assert_int_equal(get(&r, AREA + 0x14, 4), BASE + 10 * 40); // records are not extended
+    assert_int_equal(r.n_interrupts, 0);
+    // Each clock overflows; the program goes on.
+    wrmsr(&r, 0, TL_MSR_NBX_PRESET + WALKS, MINUS - 1);
+    for (uint32_t i = 0; i < 10; i++) {
+        tell(&r, &walk);
+        (void)retire_branch(&r, 1, values);
+    }
+    assert_true(tl_netburst_samples_of(r.n, 0).n_stored > 15);
+    done(&r);
+}
+
+// An area that is not there stops no period of NBX_SAMPLE.
+static void test_a_preset_survives_an_area_that_is_not_there(void **state) {
+    rig r;
+    (void)state;
+    open_rig(&r, 2);
+    put_area(&r, AREA + MEMORY);
+    wrmsr(&r, 0, TL_MSR_DS_AREA, 0x900000);
+    wrmsr(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
+    wrmsr(&r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - 5);
+    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
+    wrmsr(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+    wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 5);
+    for (uint32_t i = 0; i < 51; i++)
+        (void)retire_branch(&r, 1, values);
+    assert_int_equal(tl_netburst_samples_of(r.n, 0).n_faults, 10);
+    done(&r);
+}
+
+// What executes alone counts, and is never captured.
+static void test_what_executes_alone_counts(void **state) {
+    const tl_netburst_occurrence one = {TL_NB_INSTR_RETIRED, TL_ESCR_T0_USR, 1, 1};
+    rig r;
+    (void)state;
+    open_rig(&r, 2);
+    put_area(&r, AREA + MEMORY);
+    wrmsr(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
+    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
+    wrmsr(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+    wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 5);
+    for (uint32_t i = 0; i < 9; i++)
+        tl_netburst_has_retired(r.n, 0, &one, 1, TL_ESCR_T0_USR);
+    assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), 0); // armed: nothing counts until the sample
+    assert_true(retire_branch(&r, 1, values));
+    done(&r);
+}
+
+// An armed counter is its context's own.
+static void test_a_sample_belongs_to_the_context_that_armed_it(void **state) {
+    rig r;
+    (void)state;
+    open_rig(&r, 2);
+    put_area(&r, AREA + MEMORY);
+    wrmsr(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
+    wrmsr(&r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - 3);
+    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
+    wrmsr(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+    wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 3);
+    wrmsr(&r, 0, TL_MSR_NBX_BANKED, 1 << UOPS);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_false(retire_branch(&r, 1, values));
+    tl_netburst_set_context(r.n, 0, 1);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_false(retire_branch(&r, 1, values));
+    assert_true(retire_branch(&r, 1, values));
+    tl_netburst_set_context(r.n, 0, 0);
+    assert_true(retire_branch(&r, 1, values));
+    done(&r);
+}
+
+// ---- Periods.
+
+static uint32_t step32(uint32_t lfsr) { // docs/netburst.md, 10.8, bit by bit
+    for (uint32_t i = 0; i < 32; i++) {
+        const uint32_t out = lfsr & 1;
+        lfsr >>= 1;
+        lfsr ^= out << 31 | out << 21 | out << 1 | out;
+    }
+    return lfsr;
+}
+
+static void test_periods_vary_as_the_register_says(void **state) {
+    static const uint32_t seeds[] = {0, 1, 0xdeadbeef};
+    (void)state;
+    for (size_t k = 0; k < TL_COUNT_OF(seeds); k++) {
+        enum { MASK = 0x3f };
+        rig r;
+        uint32_t lfsr = seeds[k] ? seeds[k] : 1;
+        open_rig(&r, 2);
+        put_area(&r, AREA + MEMORY);
+        wrmsr(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
+        wrmsr(&r, 0, TL_MSR_NBX_RANDOM, MASK | (uint64_t)seeds[k] << TL_NBX_SEED_LSB);
+        wrmsr(&r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - 1000);
+        wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
+        wrmsr(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+        wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 1);
+        (void)retire_branch(&r, 1, values);
+        for (uint32_t i = 0; i < 20; i++) {
+            assert_true(retire_branch(&r, 1, values)); // then it counts 1
+            lfsr = step32(lfsr);
+            const uint64_t first = ((MINUS - 1000) & ~(uint64_t)MASK) | (lfsr & MASK);
+            assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), first + 1);
+            wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 1);
+            assert_false(retire_branch(&r, 1, values));
+        }
+        done(&r);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_filters_count_what_the_rule_says),
+        cmocka_unit_test(test_each_thread_has_a_tag_of_its_own),
+        cmocka_unit_test(test_banks_sum_up_to_the_count_of_the_machine),
+        cmocka_unit_test(test_a_bank_has_its_preset_and_the_interrupt_that_it_owes),
+        cmocka_unit_test(test_a_counter_of_any_retirement_event_samples_precisely),
+        cmocka_unit_test(test_a_counter_of_any_event_samples_the_next_instruction),
+        cmocka_unit_test(test_a_preset_survives_an_area_that_is_not_there),
+        cmocka_unit_test(test_what_executes_alone_counts),
+        cmocka_unit_test(test_a_sample_belongs_to_the_context_that_armed_it),
+        cmocka_unit_test(test_periods_vary_as_the_register_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
