@@ -547,7 +547,93 @@ static void test_erratum_of_branch_types_counts_what_is_taken_back(void **state)
     }
 }
 
+// SDM: an access of a device is never tagged. It executes alone.
+static void test_a_load_of_a_device_has_no_tag(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", NULL};
+    enum { UART = 0x10000000, DEVICE = 13, LINE_STATUS = 5, LBU = 4 << 12 | 3, MEMORY_LOADS = 2, ITERATIONS = 50 };
+    kernel k;
+    open_kernel(&k, "netburst", on);
+    k.h->client = &k;
+    tl_machine_set_bus(k.machine, tl_machine_own_bus(k.machine));
+    k.rv->x[DEVICE] = UART;
+    k.rv->x[T1] = TL_RAM_BASE_PADDR + DATA;
+    put64(&k, TL_RAM_BASE_PADDR + DATA, TL_RAM_BASE_PADDR + DATA);
+    emit(&k, (uint32_t)LINE_STATUS << 20 | DEVICE << 15 | T2 << 7 | LBU);
+    emit_n(&k, MEMORY_LOADS, ld(T1, T1, 0));
+    (void)warm_loop(&k);
+    tl_netburst *n = pmu_of(k.machine, 0);
+    wrmsr(n, 0x3bc, 0x0400040c); // uop_type, loads
+    wrmsr(n, 0x3cc, 0x1000020c); // front_end_event, NBOGUS
+    wrmsr(n, 0x3b8, 0x0400040c); // instr_retired, with the tag
+    wrmsr(n, TL_MSR_CCCR + 12, 0x0003b000);
+    wrmsr(n, TL_MSR_CCCR + 13, 0x00039000);
+    const uint64_t devices = read_signal(&k, "hart0.unc_read");
+    (void)run_iterations(&k, ITERATIONS);
+    assert_int_equal(read_signal(&k, "hart0.unc_read") - devices, ITERATIONS);
+    assert_in_range(rdmsr(n, TL_MSR_COUNTER + 12), MEMORY_LOADS * (ITERATIONS - 1), MEMORY_LOADS * ITERATIONS);
+    assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 13), rdmsr(n, TL_MSR_COUNTER + 12));
+    close_kernel(&k);
+}
+
+// Counter 12 samples instructions in extended records. They name the load and where it reads.
+static void test_extended_records_say_what_a_load_did(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", "netburst.nbx=on", NULL};
+    enum { PERIOD = 13, LONG_RECORD = RECORD_BYTES + TL_NBX_RECORD_BYTES, ROOT = 0x1234 };
+    kernel k;
+    uint32_t n_misses = 0, n_hits = 0;
+    open_misses(&k, on);
+    tl_netburst *n = pmu_of(k.machine, 0);
+    k.h->client = &k;
+    k.h->context = ROOT;
+    (void)warm_loop(&k);
+    sample_misses(&k, n, PERIOD, MAX_RECORDS);
+    put32(&k, TL_RAM_BASE_PADDR + AREA + 0x18, TL_RAM_BASE_PADDR + RECORDS + MAX_RECORDS * LONG_RECORD);
+    put32(&k, TL_RAM_BASE_PADDR + AREA + 0x1c, UINT32_MAX);
+    wrmsr(n, TL_MSR_CCCR + 16, 0);
+    wrmsr(n, TL_MSR_NBX_CONTROL, TL_NBX_EXTENDED | TL_NBX_BY_ROOT);
+    wrmsr(n, 0x3b8, 0x0400060c); // instr_retired, NBOGUS
+    wrmsr(n, TL_MSR_NBX_SAMPLE, 1 << 12);
+    wrmsr(n, TL_MSR_NBX_PRESET + 12, -(uint64_t)PERIOD & TL_NETBURST_VALUE);
+    wrmsr(n, TL_MSR_COUNTER + 12, -(uint64_t)PERIOD & TL_NETBURST_VALUE);
+    wrmsr(n, TL_MSR_CCCR + 12, 0x04039000);
+    const uint64_t before = k.h->instret;
+    (void)run_iterations(&k, 100);
+    const uint64_t n_records = tl_netburst_samples_of(n, 0).n_stored, insns = k.h->instret - before;
+    // The sampled instruction counts again: the period is PERIOD.
+    assert_in_range(n_records, insns / PERIOD - 1, insns / PERIOD);
+    for (uint64_t i = 0; i < n_records && i < MAX_RECORDS; i++) {
+        const uint64_t at = TL_RAM_BASE_PADDR + RECORDS + i * LONG_RECORD, more = at + RECORD_BYTES;
+        const uint32_t pc = get32(&k, at + 4) - (uint32_t)TL_RAM_BASE_PADDR, flags = get32(&k, more + 24) >> 24;
+        const uint32_t level = get32(&k, more + 24) >> 16 & 0xff, latency = get32(&k, more + 48);
+        assert_int_equal(get32(&k, more + 16), i == 0 ? get32(&k, more + 16) : ROOT);
+        assert_int_equal(get32(&k, more + 24) & 0xffff, 12 << 8);
+        assert_int_equal(get32(&k, more + 56), PERIOD);
+        assert_int_equal((get32(&k, more + 8) - before - 0) % PERIOD,
+                         (get32(&k, TL_RAM_BASE_PADDR + RECORDS + RECORD_BYTES + 8) - before) % PERIOD);
+        assert_int_equal(flags & TL_NBX_IS_PRECISE, TL_NBX_IS_PRECISE);
+        assert_int_equal((flags & TL_NBX_HAS_DATA) != 0, pc < 4 * (HITS + 1)); // the two behind are no loads
+        if (!(flags & TL_NBX_HAS_DATA))
+            continue;
+        assert_int_equal(flags & TL_NBX_HAS_PHYSICAL, TL_NBX_HAS_PHYSICAL);
+        // A2 or T1 has the address before the load.
+        const uint32_t wanted = pc == 0 ? get32(&k, at + 16) : (uint32_t)(TL_RAM_BASE_PADDR + DATA + 0x3c0 + 64);
+        assert_int_equal(get32(&k, more + 32), wanted);
+        assert_int_equal(get32(&k, more + 40), wanted);
+        assert_int_equal(level, pc == 0 ? 2 : 1);
+        n_misses += pc == 0;
+        n_hits += pc != 0;
+        if (flags & TL_NBX_HAS_LATENCY)
+            assert_true(pc == 0 ? latency > 5 : latency > 0);
+    }
+    assert_true(n_misses > 0 && n_hits > 100);
+    close_kernel(&k);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_load_of_a_device_has_no_tag),
+    cmocka_unit_test(test_extended_records_say_what_a_load_did),
     cmocka_unit_test(test_skipped_clocks_count_as_clocks_do),
     cmocka_unit_test(test_each_tagged_uop_is_retired_or_bogus),
     cmocka_unit_test(test_untagged_misses_are_those_of_wrong_paths),

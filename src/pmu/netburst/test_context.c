@@ -31,7 +31,7 @@ typedef struct rig {
     uint32_t n_interrupts;
 } rig;
 
-static void note_interrupt(void *ctx, uint32_t thread, bool is_nmi) { ((rig *)ctx)->n_interrupts += (void)thread, (void)is_nmi, 1; }
+static void note_interrupt(void *ctx, uint32_t thread, bool is_nmi) { ((rig *)ctx)->n_interrupts += is_nmi || thread > 1 ? 100u : 1u; }
 static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
     rig *r = ctx;
     (void)thread;
