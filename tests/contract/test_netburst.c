@@ -547,19 +547,26 @@ static void test_erratum_of_branch_types_counts_what_is_taken_back(void **state)
     }
 }
 
+static bool read_device(void *ctx, const tl_agent *agent, uint64_t paddr, uint32_t size_bytes, uint64_t *ret_value) {
+    (void)ctx, (void)agent, (void)paddr, (void)size_bytes;
+    *ret_value = 7;
+    return true;
+}
+
 // SDM: an access of a device is never tagged. It executes alone.
 static void test_a_load_of_a_device_has_no_tag(void **state) {
     (void)state;
     static const char *const on[] = {"pentium4=on", NULL};
-    enum { UART = 0x10000000, DEVICE = 13, LINE_STATUS = 5, LBU = 4 << 12 | 3, MEMORY_LOADS = 2, ITERATIONS = 50 };
+    enum { DEVICE_PADDR = 0x10000000, DEVICE = 13, MEMORY_LOADS = 2, ITERATIONS = 50 };
+    const tl_bus bus = {.read = read_device};
     kernel k;
     open_kernel(&k, "netburst", on);
     k.h->client = &k;
-    tl_machine_set_bus(k.machine, tl_machine_own_bus(k.machine));
-    k.rv->x[DEVICE] = UART;
+    tl_machine_set_bus(k.machine, &bus);
+    k.rv->x[DEVICE] = DEVICE_PADDR;
     k.rv->x[T1] = TL_RAM_BASE_PADDR + DATA;
     put64(&k, TL_RAM_BASE_PADDR + DATA, TL_RAM_BASE_PADDR + DATA);
-    emit(&k, (uint32_t)LINE_STATUS << 20 | DEVICE << 15 | T2 << 7 | LBU);
+    emit(&k, ld(T2, DEVICE, 0));
     emit_n(&k, MEMORY_LOADS, ld(T1, T1, 0));
     (void)warm_loop(&k);
     tl_netburst *n = pmu_of(k.machine, 0);
@@ -621,11 +628,12 @@ static void test_extended_records_say_what_a_load_did(void **state) {
         const uint32_t wanted = pc == 0 ? get32(&k, at + 16) : (uint32_t)(TL_RAM_BASE_PADDR + DATA + 0x3c0 + 64);
         assert_int_equal(get32(&k, more + 32), wanted);
         assert_int_equal(get32(&k, more + 40), wanted);
-        assert_int_equal(level, pc == 0 ? 2 : 1);
-        n_misses += pc == 0;
-        n_hits += pc != 0;
+        // A load that an assist has taken back may find its line there.
+        assert_true(level == 1 || (level == 2 && pc == 0));
+        n_misses += level == 2;
+        n_hits += level == 1;
         if (flags & TL_NBX_HAS_LATENCY)
-            assert_true(pc == 0 ? latency > 5 : latency > 0);
+            assert_true(latency > (level == 2 ? 5 : 0));
     }
     assert_true(n_misses > 0 && n_hits > 100);
     close_kernel(&k);

@@ -475,6 +475,36 @@ static void test_periods_vary_as_the_register_says(void **state) {
     }
 }
 
+// docs/netburst.md, 10.11. -1000 is ...11000 in binary, so three low bits give periods 993 to 1000.
+static void test_the_example_of_the_manual_works(void **state) {
+    static const struct {
+        uint32_t msr;
+        uint64_t value;
+    } writes[] = {{0x4e420001, 3},      {0x4e420003, 0x100000007}, {0x4e42028c, 0xfffffffc18}, {0x30c, 0xfffffffc18}, {0x4e420005, 0x1000},
+                  {0x4e420004, 0x1000}, {0x3f1, 0x02000000},       {0x3cc, 0x0c00140c},        {0x36c, 0x0403b000}};
+    enum { RECORD = 40 + TL_NBX_RECORD_BYTES };
+    rig r;
+    uint64_t sum = 0;
+    uint32_t n = 0;
+    (void)state;
+    open_rig(&r, 2);
+    put_area(&r, AREA + MEMORY);
+    for (size_t i = 0; i < TL_COUNT_OF(writes); i++)
+        wrmsr(&r, 0, writes[i].msr, writes[i].value);
+    for (uint32_t i = 0; n < 20; i++) {
+        assert_false(retire_branch(&r, 1, values)); // a well predicted branch
+        n += retire_branch(&r, i % 2 ? 2 : 8, values);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t period = get(&r, BASE + i * RECORD + 40 + 56, 8);
+        assert_in_range(period, i == 0 ? 1000 : 993, 1000);
+        sum += period;
+    }
+    assert_in_range(sum, 993 * n + 1, 1000 * n - 1);
+    assert_int_equal(rdmsr(&r, TL_MSR_NBX_BANK_STATUS), 1);
+    done(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_filters_count_what_the_rule_says),
@@ -487,6 +517,7 @@ int main(void) {
         cmocka_unit_test(test_what_executes_alone_counts),
         cmocka_unit_test(test_a_sample_belongs_to_the_context_that_armed_it),
         cmocka_unit_test(test_periods_vary_as_the_register_says),
+        cmocka_unit_test(test_the_example_of_the_manual_works),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
