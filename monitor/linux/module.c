@@ -19,9 +19,9 @@
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/rcupdate.h>
 #include <linux/pm_qos.h>
 #include <linux/poll.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/isolation.h>
 #include <linux/smp.h>
 #include <linux/uaccess.h>
