@@ -168,6 +168,54 @@ static void test_leaves_the_program_as_it_was(void **state) {
     finish(&l);
 }
 
+// A fault raises the level of the target. What comes next is done at EL0 again.
+static void test_a_fault_gives_no_level(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    DO(&l, XCM_REG_XFER, 1, 0, UINT64_C(0x10000000000));
+    EXPECT(&l, XCM_EXCEPTION, XCM_EXEC, 0xf8400000); // LDUR X0, [X0]
+    DO(&l, XCM_MEM_XFER, 0, UINT64_C(0x82000000), 8, 0);
+    assert_int_equal(target_of(&l)->priv, 0);
+    DO(&l, XCM_REG_XFER, 1, 0, 0); // the round
+    stop(&l);
+    finish(&l);
+}
+
+// STATUS tells all that the monitor has done to the target beyond halting it.
+static uint64_t ledger_of(lab *l) {
+    DO(l, XCM_STATUS);
+    return l->reply.values[9];
+}
+static void test_the_ledger_tells_what_was_done(void **state) {
+    enum { MEMORY = 1, CODE = 2, PROBE = 4, EXEC = 8, FLUSH = 16 };
+    lab l;
+    (void)state;
+    set_up_by(&l, &(tl_xcm_options){.has_no_images = true});
+    const uint64_t probe_point = symbol(&l, "probe_point"), probe_return = symbol(&l, "probe_return"), tail = symbol(&l, "finish_all");
+    start_at(&l, probe_point);
+    DO(&l, XCM_REG_XFER, 0, 0, 33);
+    assert_int_equal(ledger_of(&l), 0);
+    DO(&l, XCM_MEM_XFER, 0, UINT64_C(0x82000000), 8, 0);
+    assert_int_equal(ledger_of(&l), MEMORY);
+    DO(&l, XCM_EXEC, 0xd503201f);
+    assert_int_equal(ledger_of(&l), MEMORY | EXEC);
+    DO(&l, XCM_PROBE, XCM_RSB, probe_return, symbol(&l, "work"), 0xd65f03c0); // RET
+    assert_int_equal(ledger_of(&l), MEMORY | EXEC | PROBE);
+    stop(&l);
+    DO(&l, XCM_ROUND_RESET);
+    assert_int_equal(ledger_of(&l), 0);
+    DO(&l, XCM_LIST_LOAD, 1, probe_point, probe_return, tail);
+    DO(&l, XCM_LISTEN_START);
+    DO(&l, XCM_CACHE_FLUSH, XCM_FLUSH_L1I);
+    assert_int_equal(ledger_of(&l), FLUSH);
+    expect_event(&l, XCM_EVENT_HIT);
+    assert_int_equal(ledger_of(&l), FLUSH | MEMORY | CODE);
+    stop(&l);
+    finish(&l);
+}
+
 // -- Direct reads beside the oracle.
 
 static const xcm_geometry A53 = {128, 4, 256, 2, 64};
@@ -1178,6 +1226,30 @@ static void expect_no_privilege(lab *l, xcm_state state) {
     }
 }
 
+// H-9: an interrupt waits when the step begins, and the step is still one of the program.
+static void test_steps_take_no_interrupt(void **state) {
+    enum { STEPS = 40 };
+    const uint64_t noise = 400;
+    uint64_t before = 0, after = 0;
+    lab l;
+    (void)state;
+    set_up(&l);
+    set_rounds(&l, 300);
+    memcpy(tl_machine_ram(l.machine, symbol(&l, "noise")), &noise, sizeof noise);
+    const uint8_t *n_interrupts = tl_machine_ram(l.machine, symbol(&l, "n_interrupts"));
+    start_at(&l, symbol(&l, "probe_point"));
+    memcpy(&before, n_interrupts, sizeof before);
+    for (uint32_t i = 0; i < STEPS; i++) {
+        tl_xcm_sleep(l.model, 5000);
+        DO(&l, XCM_RESUME, 0, 1);
+        assert_int_equal(l.reply.n_values, 1);
+    }
+    memcpy(&after, n_interrupts, sizeof after);
+    assert_int_equal(after, before);
+    stop(&l);
+    finish(&l);
+}
+
 static void test_senders_without_privilege_reach_nothing(void **state) {
     lab l;
     (void)state;
@@ -1301,6 +1373,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_halts_reads_steps_and_resumes),
         cmocka_unit_test(test_leaves_the_program_as_it_was),
+        cmocka_unit_test(test_a_fault_gives_no_level),
+        cmocka_unit_test(test_the_ledger_tells_what_was_done),
         cmocka_unit_test(test_dump_equals_the_oracle),
         cmocka_unit_test(test_a_probe_leaves_the_program_alone),
         cmocka_unit_test(test_verdicts_equal_the_oracle),
@@ -1327,6 +1401,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_dirty_lines_survive),
         cmocka_unit_test(test_another_user_of_the_counters),
         cmocka_unit_test(test_interrupts_wait_for_the_end_of_a_stop),
+        cmocka_unit_test(test_steps_take_no_interrupt),
         cmocka_unit_test(test_senders_without_privilege_reach_nothing),
         cmocka_unit_test(test_transcript_replays),
     };
