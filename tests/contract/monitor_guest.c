@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/testing.h"
+#include "isa/a64/debug.h"
 #include "isa/a64/hart.h"
 #include "machine/oracle.h"
 #include "xcm/suite.h"
@@ -168,7 +169,7 @@ static void test_leaves_the_program_as_it_was(void **state) {
     finish(&l);
 }
 
-// A fault raises the level of the target. What comes next is done at EL0 again.
+// A fault raises the level of the target. The next access is made at EL0 again.
 static void test_a_fault_gives_no_level(void **state) {
     lab l;
     (void)state;
@@ -183,7 +184,7 @@ static void test_a_fault_gives_no_level(void **state) {
     finish(&l);
 }
 
-// STATUS tells all that the monitor has done to the target beyond halting it.
+// The ledger tells all that the monitor has done to the target beyond halting it.
 static uint64_t ledger_of(lab *l) {
     DO(l, XCM_STATUS);
     return l->reply.values[9];
@@ -987,14 +988,19 @@ enum { SPINS = 5 };
 typedef struct walk {
     path path;
     lab *l;
-    uint64_t spin, n_spins;
+    uint64_t spin, n_spins, instret;
 } walk;
 
-// The fifth time at the branch to itself its register becomes 0.
+// The fifth time at the branch to itself its register becomes 0. Each time it has been executed.
 static void note_awkward(void *ctx, uint64_t address) {
     walk *w = ctx;
     note_step(&w->path, address);
-    if (address == w->spin && ++w->n_spins == SPINS)
+    if (address != w->spin)
+        return;
+    tl_machine_sync(w->l->machine);
+    assert_true(target_of(w->l)->instret > w->instret);
+    w->instret = target_of(w->l)->instret;
+    if (++w->n_spins == SPINS)
         tl_a64(target_of(w->l))->x[4] = 0;
 }
 
@@ -1046,7 +1052,8 @@ static void test_awkward_code_is_stepped(void **state) {
     uint64_t n_seen = 0, spins = 0;
     for (uint64_t i = 0; i < alone.n; i++) {
         const uint64_t at = alone.pcs[i];
-        if (at % 4 != 0 || is_in(at, take, take + 4 * TAKE_WORDS) || is_in(at, put_back, put_back + 4 * PUT_BACK_WORDS))
+        if (at % 4 != 0 || at == symbol(&l, "lazy") || is_in(at, take, take + 4 * TAKE_WORDS) ||
+            is_in(at, put_back, put_back + 4 * PUT_BACK_WORDS))
             continue; // the fetch that fails, and sequences
         for (; w.path.pcs[n_seen] == w.spin && spins < SPINS - 1; spins++)
             n_seen += 1;
@@ -1062,6 +1069,36 @@ static void test_awkward_code_is_stepped(void **state) {
 }
 
 // Without an image the monitor finds out at the first hit, and tells it once.
+// The resumed instruction faults, and the program tries it again.
+static void test_a_fault_at_a_breakpoint_is_no_new_hit(void **state) {
+    lab l;
+    (void)state;
+    set_up_awkward(&l, &(tl_xcm_options){0});
+    DO(&l, XCM_LIST_LOAD, 0, 0, symbol(&l, "lazy"), symbol(&l, "leave"), symbol(&l, "odd"));
+    DO(&l, XCM_LISTEN_START);
+    expect_event(&l, XCM_EVENT_HIT);
+    assert_int_equal(l.event[1], symbol(&l, "lazy"));
+    DO(&l, XCM_RESUME);
+    expect_event(&l, XCM_EVENT_HIT);
+    assert_int_equal(l.event[1], symbol(&l, "leave"));
+    stop(&l);
+    finish(&l);
+}
+
+// The breakpoint has no effect while the target holds its OS lock.
+static void test_the_os_lock_is_taken_back(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    DO(&l, XCM_RESUME);
+    tl_a64_set_os_lock(target_of(&l), true);
+    expect_event(&l, XCM_EVENT_HIT);
+    assert_int_equal(l.event[1], symbol(&l, "probe_point"));
+    stop(&l);
+    finish(&l);
+}
+
 static void test_addresses_inside_exclusives_are_told(void **state) {
     lab l;
     (void)state;
@@ -1396,6 +1433,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_random_packets),
         cmocka_unit_test(test_steps_follow_the_program),
         cmocka_unit_test(test_awkward_code_is_stepped),
+        cmocka_unit_test(test_a_fault_at_a_breakpoint_is_no_new_hit),
+        cmocka_unit_test(test_the_os_lock_is_taken_back),
         cmocka_unit_test(test_addresses_inside_exclusives_are_told),
         cmocka_unit_test(test_halts_in_the_kernel_are_given_up),
         cmocka_unit_test(test_dirty_lines_survive),

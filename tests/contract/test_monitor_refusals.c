@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Targets that the monitor must refuse, as a few registers show them. There is no board. A refused
+// Targets and senders that the monitor must refuse, as a few registers show them. There is no board. A refused
 // target sees no write, or writes of locks and power requests that are undone. A target that only
 // its first halt gives away goes on at once, and no instruction is put into it.
 #include <stdlib.h>
@@ -23,8 +23,8 @@ typedef struct stub {
     bool has_no_power, obeys_power_request;  // COREPURQ brings the power
     bool loses_claims;
     uint32_t first_lost, n_lost, n_pulses; // restart pulses that the target does not see
-    uint32_t el, n_levels; // of the next halts: above EL0 for so many
-    uint32_t rw;           // EDSCR.RW at a halt
+    uint32_t el, n_levels;                 // of the next halts: above EL0 for so many
+    uint32_t rw;                           // EDSCR.RW at a halt
     uint32_t claims;
     uint64_t now_ns;
     write writes[MOST_WRITES];
@@ -376,6 +376,47 @@ static void test_senders_that_do_not_own_the_target(void **state) {
     tear_down(&s);
 }
 
+// -- What needs no target: lengths of packets, and conditions of branches.
+
+// The elements of a packet fill it.
+static void test_elements_that_do_not_fill_the_packet(void **state) {
+    enum { AT_CHECKSUM = 6, AT_N = 12 };
+    uint8_t packet[XCM_HEADER_BYTES + 16];
+    xcm_packet header;
+    (void)state;
+    for (uint8_t n = 0; n < 4; n++) {
+        const uint32_t n_bytes = xcm_seal(packet, XCM_GET, xcm_op_code(XCM_STATUS), 0, 0, 2);
+        packet[AT_N] = n;
+        const uint16_t checksum = xcm_checksum(packet, n_bytes);
+        packet[AT_CHECKSUM] = (uint8_t)checksum;
+        packet[AT_CHECKSUM + 1] = (uint8_t)(checksum >> 8);
+        assert_int_equal(xcm_check_packet(packet, n_bytes, XCM_GET, &header), n == 2 ? XCM_DONE : XCM_BAD_LENGTH);
+    }
+}
+
+// Flags as CMP sets them, beside the comparisons of C.
+static void test_conditional_branches(void **state) {
+    static const int64_t values[] = {0, 1, -1, 2, -2, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1};
+    const uint32_t n_values = sizeof values / sizeof values[0];
+    (void)state;
+    for (uint32_t i = 0; i < n_values * n_values; i++) {
+        const int64_t a = values[i / n_values], b = values[i % n_values];
+        const uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
+        int64_t difference;
+        const bool overflows = __builtin_sub_overflow(a, b, &difference);
+        const bool holds[16] = {a == b,   a != b, ua >= ub,  ua < ub, difference<0, difference >= 0, overflows, !overflows, ua> ub,
+                                ua <= ub, a >= b, a<b, a> b, a <= b,  true,
+                                true};
+        const uint32_t flags =
+            (uint32_t)(difference < 0) << 31 | (uint32_t)(a == b) << 30 | (uint32_t)(ua >= ub) << 29 | (uint32_t)overflows << 28;
+        for (uint32_t condition = 0; condition < 16; condition++) {
+            const xcm_next next = xcm_next_of(0x1000, 0x54000000 | 16 << 5 | condition, flags); // B.cond 64 bytes ahead
+            assert_int_equal(next.kind, XCM_NEXT_KNOWN);
+            assert_int_equal(next.address, holds[condition] ? 0x1040 : 0x1004);
+        }
+    }
+}
+
 // -- Every code of a reply has a sentence of its own.
 
 static void test_each_code_has_its_sentence(void **state) {
@@ -407,6 +448,8 @@ int main(void) {
         cmocka_unit_test(test_a_target_in_the_kernel),
         cmocka_unit_test(test_a_restart_that_is_lost),
         cmocka_unit_test(test_senders_that_do_not_own_the_target),
+        cmocka_unit_test(test_elements_that_do_not_fill_the_packet),
+        cmocka_unit_test(test_conditional_branches),
         cmocka_unit_test(test_each_code_has_its_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
