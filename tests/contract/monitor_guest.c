@@ -1085,6 +1085,23 @@ static void test_a_fault_at_a_breakpoint_is_no_new_hit(void **state) {
     finish(&l);
 }
 
+// No event of EL0 counts the exception. The sentinel in ELR_EL1 gives it away.
+static void test_a_probe_of_a_trapped_instruction(void **state) {
+    enum { FMOV_D0_XZR = 0x9e6703e0 };
+    lab l;
+    (void)state;
+    set_up_awkward(&l, &(tl_xcm_options){0});
+    const uint64_t lazy = symbol(&l, "lazy");
+    DO(&l, XCM_LIST_LOAD, 0, 0, lazy, symbol(&l, "odd"));
+    DO(&l, XCM_LISTEN_START);
+    expect_event(&l, XCM_EVENT_HIT);
+    EXPECT(&l, XCM_UNKNOWN_VERDICT, XCM_PROBE, XCM_ITLB, lazy, 0, FMOV_D0_XZR);
+    assert_int_equal(l.reply.values[0], XCM_UNKNOWN);
+    assert_int_equal(l.reply.values[1], XCM_WHY_EXCEPTION);
+    stop(&l);
+    finish(&l);
+}
+
 // The breakpoint has no effect while the target holds its OS lock.
 static void test_the_os_lock_is_taken_back(void **state) {
     lab l;
@@ -1434,6 +1451,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_steps_follow_the_program),
         cmocka_unit_test(test_awkward_code_is_stepped),
         cmocka_unit_test(test_a_fault_at_a_breakpoint_is_no_new_hit),
+        cmocka_unit_test(test_a_probe_of_a_trapped_instruction),
         cmocka_unit_test(test_the_os_lock_is_taken_back),
         cmocka_unit_test(test_addresses_inside_exclusives_are_told),
         cmocka_unit_test(test_halts_in_the_kernel_are_given_up),
