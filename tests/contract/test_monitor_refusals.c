@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Targets and senders that the monitor must refuse, as a few registers show them. There is no board. A refused
-// target sees no write, or writes of locks and power requests that are undone. A target that only
-// its first halt gives away goes on at once, and no instruction is put into it.
+// Targets and senders that the monitor must refuse, as a few registers show them. There is no
+// board. A refused target sees no write, or writes of locks and power requests that are undone. A
+// target that only its first halt gives away goes on at once, and no instruction is put into it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -404,13 +404,28 @@ static void test_conditional_branches(void **state) {
         const uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
         int64_t difference;
         const bool overflows = __builtin_sub_overflow(a, b, &difference);
-        const bool holds[16] = {a == b,   a != b, ua >= ub,  ua < ub, difference<0, difference >= 0, overflows, !overflows, ua> ub,
-                                ua <= ub, a >= b, a<b, a> b, a <= b,  true,
+        const bool is_equal = a == b, is_less = a < b, is_below = ua < ub, is_negative = difference < 0;
+        const bool holds[16] = {is_equal,
+                                !is_equal,
+                                !is_below,
+                                is_below,
+                                is_negative,
+                                !is_negative,
+                                overflows,
+                                !overflows,
+                                !is_below && !is_equal,
+                                is_below || is_equal,
+                                !is_less,
+                                is_less,
+                                !is_less && !is_equal,
+                                is_less || is_equal,
+                                true,
                                 true};
         const uint32_t flags =
-            (uint32_t)(difference < 0) << 31 | (uint32_t)(a == b) << 30 | (uint32_t)(ua >= ub) << 29 | (uint32_t)overflows << 28;
+            (uint32_t)is_negative << 31 | (uint32_t)is_equal << 30 | (uint32_t)!is_below << 29 | (uint32_t)overflows << 28;
         for (uint32_t condition = 0; condition < 16; condition++) {
-            const xcm_next next = xcm_next_of(0x1000, 0x54000000 | 16 << 5 | condition, flags); // B.cond 64 bytes ahead
+            // B.cond, 64 bytes ahead.
+            const xcm_next next = xcm_next_of(0x1000, 0x54000000 | 16 << 5 | condition, flags);
             assert_int_equal(next.kind, XCM_NEXT_KNOWN);
             assert_int_equal(next.address, holds[condition] ? 0x1040 : 0x1004);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The monitor's ring beside a queue: what the writer took, the reader gets, in this order and with
-// these bytes; only what did not fit is lost, and it is counted. A reader's wrong tail changes nothing.
+// these bytes; only what did not fit is lost, and it is counted. A reader's wrong tail changes
+// nothing.
 #include <stdlib.h>
 #include <string.h>
 
