@@ -1095,6 +1095,34 @@ static void test_a_probe_of_a_trapped_instruction(void **state) {
     finish(&l);
 }
 
+// A core that has given up its power has nothing in its first-level caches and its TLB.
+static void test_a_core_without_power_is_empty(void **state) {
+    enum { KEY = 0xc5acce55 };
+    uint32_t n_pages = 0;
+    tl_page page;
+    lab l;
+    (void)state;
+    set_up_awkward(&l, &(tl_xcm_options){0});
+    tl_a64_debug *debug = &tl_a64(target_of(&l))->debug;
+    const uint8_t *is_done = tl_machine_ram(l.machine, symbol(&l, "is_done"));
+    for (uint32_t i = 0; i < 1000 && !*is_done; i++)
+        tl_xcm_sleep(l.model, 10000);
+    tl_xcm_sleep(l.model, 10000);
+    assert_true(*is_done && target_of(&l)->is_waiting);
+    assert_true(n_valid(&l, false) > 0 && n_valid(&l, true) > 0);
+    debug->leaves = TL_A64_LEAVES;
+    poke(&l, LAR, KEY);
+    poke(&l, EDPRCR, 0); // the controller looks at the core
+    tl_xcm_sleep(l.model, 10000);
+    assert_true(debug->is_off);
+    assert_int_equal(n_valid(&l, false), 0);
+    assert_int_equal(n_valid(&l, true), 0);
+    for (uint32_t i = 0; tl_oracle_page(l.machine, TARGET, TL_TLB_SECOND, i, &page); i++)
+        n_pages += page.flags != 0;
+    assert_int_equal(n_pages, 0);
+    finish(&l);
+}
+
 // The breakpoint has no effect while the target holds its OS lock.
 static void test_the_os_lock_is_taken_back(void **state) {
     lab l;
@@ -1444,6 +1472,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_awkward_code_is_stepped),
         cmocka_unit_test(test_a_fault_at_a_breakpoint_is_no_new_hit),
         cmocka_unit_test(test_a_probe_of_a_trapped_instruction),
+        cmocka_unit_test(test_a_core_without_power_is_empty),
         cmocka_unit_test(test_the_os_lock_is_taken_back),
         cmocka_unit_test(test_addresses_inside_exclusives_are_told),
         cmocka_unit_test(test_halts_in_the_kernel_are_given_up),
