@@ -21,7 +21,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-from claims import Skip, check_names, contains, equal, new_scratch, run_tests, test  # noqa: E402
+from claims import Skip, contains, equal, new_scratch, read_options, run_tests, test  # noqa: E402
 
 EVENTS = ("cycles", "instructions", "l1d.load_miss", "l1i.miss", "branch-misses")
 
@@ -426,11 +426,7 @@ def what_cannot_be_exported_is_said():
 def main():
     global options, scratch
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tally", required=True)
-    parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
-    options.tally = os.path.abspath(options.tally)
-    check_names(options.names)
+    options = read_options(parser)
     guests = os.path.join(os.path.dirname(options.tally), "guest")
     for name, place in (("riscv64", "demo"), ("calls", "demo"), ("threads", "threads_basic"), ("arm64", "arm64/threads_basic")):
         program = os.path.join(guests, place)
@@ -439,11 +435,8 @@ def main():
     if "riscv64" not in programs:
         print("skipped: the guest programs are not built; install gcc-riscv64-linux-gnu", file=sys.stderr)
         return 77
-    scratch = new_scratch("tally-exports-")
-    try:
+    with new_scratch("tally-exports-") as scratch:
         return run_tests(options.names)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-from claims import CROSS, Skip, check_names, contains, equal, new_scratch, run_tests, test  # noqa: E402
+from claims import CROSS, Skip, contains, equal, new_scratch, read_options, run_tests, test  # noqa: E402
 
 CLEAN = {name: os.environ[name] for name in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LD_LIBRARY_PATH") if name in os.environ}
 GUESTS = ["demo", "kernel_nbody", "lang_dynamic", "process_family", "process_exec", "threads_sync", "signals_delivery", "memory_code",
@@ -815,17 +815,10 @@ def a_profile_says_what_was_recorded():
 def main():
     global options, scratch
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tally", required=True)
     parser.add_argument("--guests", default="")
-    parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
-    options.tally = os.path.abspath(options.tally)
-    check_names(options.names)
-    scratch = new_scratch("record-")
-    try:
+    options = read_options(parser)
+    with new_scratch("record-") as scratch:
         return run_tests(options.names)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":
