@@ -240,8 +240,8 @@ static void book_groups(tl_attribution *a, booking *b, uint32_t first, uint32_t 
     }
 }
 
-// Whether the cells of accesses moved by the counts of the pattern since the last booking, and by no
-// others. If so, they are booked. NULL: whether they did not move.
+// Whether the cells of accesses moved by just the counts of the pattern since the last booking. If
+// so, they are booked. NULL: whether they did not move.
 static bool take_pattern(tl_attribution *a, const pattern *p) {
     const cell_ranges *ranges = &a->of_accesses;
     uint64_t wrong = 0;
@@ -255,7 +255,7 @@ static bool take_pattern(tl_attribution *a, const pattern *p) {
 
 #ifdef __x86_64__
 // The function above with 32 bytes at once. A program whose accesses miss comes here with each of
-// them, and so it does to the next one.
+// them.
 __attribute__((target("avx2"))) static bool take_pattern_avx2(tl_attribution *a, const pattern *p) {
     _Static_assert(GROUP == 8, "a group is two vectors");
     const __m256i *tally = (const void *)a->probe->tally, *own = p ? (const void *)p->counts : NULL;
@@ -267,8 +267,9 @@ __attribute__((target("avx2"))) static bool take_pattern_avx2(tl_attribution *a,
         if (own) {
 #pragma GCC unroll 8
             for (; i < end; i++)
-                wrong = _mm256_or_si256(wrong, _mm256_xor_si256(_mm256_sub_epi64(_mm256_loadu_si256(tally + i), _mm256_loadu_si256(booked + i)),
-                                                                _mm256_loadu_si256(own + i)));
+                wrong =
+                    _mm256_or_si256(wrong, _mm256_xor_si256(_mm256_sub_epi64(_mm256_loadu_si256(tally + i), _mm256_loadu_si256(booked + i)),
+                                                            _mm256_loadu_si256(own + i)));
         } else {
 #pragma GCC unroll 8
             for (; i < end; i++)
@@ -285,8 +286,7 @@ __attribute__((target("avx2"))) static bool take_pattern_avx2(tl_attribution *a,
     return true;
 }
 
-// The function book_groups with 32 bytes at once. A program whose accesses miss comes here with each of
-// them.
+// The function book_groups with 32 bytes at once, for what patterns have not.
 __attribute__((target("avx2"))) static void book_groups_avx2(tl_attribution *a, booking *b, uint32_t first, uint32_t end) {
     _Static_assert(GROUP == 8, "a group is two vectors");
     const __m256i *tally = (const void *)a->probe->tally;
@@ -400,7 +400,7 @@ static uint32_t signature_of(const tl_attribution *a) {
     return sum == 0 ? 0 : 1 + (sum * UINT32_C(0x9e3779b1) >> 26) % (N_GUESSES - 1);
 }
 
-// What is not booked yet becomes a pattern, if there is room for it.
+// Counts that are not booked yet become a pattern, if there is room for it.
 static void make_pattern(tl_attribution *a, guess *of) {
     const cell_ranges *ranges = &a->of_accesses;
     pattern p = {.counts = calloc(a->of_all.end[0], GROUP * sizeof *p.counts)};

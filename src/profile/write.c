@@ -242,7 +242,8 @@ static void put_rows(batch *b, sqlite3_stmt *statement, uint32_t first, uint32_t
     sqlite3_reset(statement);
 }
 
-static void add_row(batch *b, uint64_t x, uint64_t y, uint64_t z, uint64_t n) { // n: of a table with four columns
+// n is of a table with four columns.
+static void add_row(batch *b, uint64_t x, uint64_t y, uint64_t z, uint64_t n) {
     const uint64_t row[MAX_NUMBERS] = {x, y, z, n};
     memcpy(b->rows[b->n_rows++], row, sizeof row);
     if (b->n_rows < BATCH_ROWS)
