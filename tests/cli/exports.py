@@ -390,6 +390,27 @@ def totals_for_bencher_and_gem5_parsers():
 
 
 @test
+def the_time_of_the_run_for_codspeed():
+    # Members and their types are those of WalltimeResults in codspeed-rust 3.0, walltime_results.rs.
+    path, _ = exported("codspeed", "riscv64")
+    with open(path, encoding="utf-8") as file:
+        results = json.load(file)
+    equal(sorted(results), ["benchmarks", "creator", "instrument"], "members")
+    equal({name: type(value) for name, value in results["creator"].items()}, {"name": str, "version": str, "pid": int}, "creator")
+    equal(results["instrument"], {"type": "walltime"}, "instrument")
+    one, = results["benchmarks"]
+    equal((one["name"], one["uri"]), ("demo", "demo::rocket"), "names")
+    equal(one["config"], dict.fromkeys(("warmup_time_ns", "min_round_time_ns", "max_time_ns", "max_rounds")), "config")
+    with sqlite3.connect(recorded("riscv64")[0]) as database:
+        cycles, = database.execute("SELECT total FROM event WHERE name = 'hart.cycle'").fetchone()
+        hertz, = database.execute("SELECT value FROM run WHERE name = 'clock_hz'").fetchone()
+    ns = cycles * 1e9 / int(hertz)
+    times = dict.fromkeys(("min_ns", "max_ns", "mean_ns", "q1_ns", "median_ns", "q3_ns"), ns)
+    counts = {"stdev_ns": 0, "rounds": 1, "iqr_outlier_rounds": 0, "stdev_outlier_rounds": 0, "iter_per_round": 1, "warmup_iters": 0}
+    equal({name: round(value, 3) for name, value in one["stats"].items()}, {name: round(value, 3) for name, value in {**times, **counts, "total_time": ns / 1e9}.items()}, "stats")
+
+
+@test
 def one_profile_gives_one_export():
     for form in ("callgrind", "pprof", "speedscope", "perfdata", "firefox"):
         first, _ = exported(form, "riscv64")

@@ -752,6 +752,12 @@ def the_error_of_samples_is_what_sql_says():
     # A signal of every hart is one event of the truth.
     harts, _, _ = record("harts.profile", "--harts", "2", "-P", "rvhpm:linux", "-c", "997", "-e", "r5", "--", guest("threads_sync"))
     equal(rows(harts, "SELECT truth FROM sampled"), [("hart.insn_branch + hart.insn_jal + hart.insn_jalr",)])
+    # So is one of several slices. Signals of a shared unit that have a name for each hart are summed up.
+    slices, _, _ = record("slices.profile", "--harts", "2", "--set", "l2.slices=2", "-P", "rvhpm:linux", "-c", "97", "-e", "r4", "--", guest("threads_sync"))
+    equal(rows(slices, "SELECT truth FROM sampled"), [("l2.readmiss_hart0 + l2.readmiss_hart1",)])
+    for n_samples, n_lost, total in rows(slices, "SELECT n_samples, n_lost, (SELECT sum(total) FROM event WHERE name LIKE 'l2.readmiss\\_hart_' ESCAPE '\\') FROM sampled"):
+        if not 0 <= total // 97 - n_samples - n_lost <= 4:
+            raise AssertionError(f"{n_samples} samples and {n_lost} lost of {total} misses")
     fails(["report", "--against-truth", "-e", "instructions", path], 2, "this event was not sampled; cycles was")
     fails(["report", "--against-truth", "--children", path], 2, "leave out --children")
     plain, _, _ = record("plain.profile", "--", assembled())
