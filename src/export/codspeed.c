@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Results as CodSpeed's integrations leave them for its runner, instrument "walltime". The format
-// stands in their sources, which are public (codspeed-rust: crates/codspeed/src/walltime_results.rs).
+// stands in their public sources (codspeed-rust: crates/codspeed/src/walltime_results.rs).
 // The benchmark is the program, and its one round took the processor time of all harts.
 #include <stdlib.h>
 

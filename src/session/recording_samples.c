@@ -70,8 +70,8 @@ static bool add_signals(const tl_cell *cells, uint32_t n, const tl_outline *outl
     return true;
 }
 
-// The sum of the signals that the event counts on all harts, as a formula over names of the profile.
-// Events with a name of their own are that name. NULL: there is none.
+// The sum of the signals that the event counts on all harts, as a formula over names of the
+// profile. Events with a name of their own are that name. NULL: there is none.
 static tl_status truth_of(const tl_counted *counted, const tl_outline *outline, tl_profile *p, const char **ret_text, tl_error *err) {
     *ret_text = NULL;
     if (counted->no_truth)

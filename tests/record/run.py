@@ -798,6 +798,21 @@ def only_a_pmu_that_interrupts_samples():
 
 
 @test
+def memory_follows_the_code_and_not_the_length_of_a_run():
+    for words in ([], ["-g"]):
+        kib = []
+        for length in ("1", "12"):
+            process = subprocess.Popen([options.tally, "record", "-q", *words, "-o", file("length.profile"), "--", guest("kernel_strings"), length],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            equal(process.returncode, 0, f"{words} {length}")
+            kib.append(usage.ru_maxrss)
+        if kib[1] > 1.15 * kib[0]:
+            raise AssertionError(f"{words}: a run 12 times longer takes {kib[1]} KiB, the short one {kib[0]}")
+
+
+@test
 def a_full_disk_loses_the_profile_and_nothing_else():
     status, _, stderr = tally("record", "-q", "-o", "/dev/full", "--", assembled())
     equal(status, 7, stderr)
