@@ -341,7 +341,7 @@ void window_retry(tl_core *core, uint32_t node, uint64_t half);
 // tap.c: told only while core->tap is not NULL.
 // For tl_tap.owner: before a store drains, before each dispatch, and before renaming.
 void tap_drain(const core_tap *tap);
-void tap_before_dispatch(const core_tap *tap, uint32_t node);
+void tap_own(const core_tap *tap, uint32_t entry); // of what is counted next
 void tap_rename(const core_tap *tap);
 void tap_dispatch(core_tap *tap, uint32_t node); // the dispatch is over
 // Called at the end of a cycle. !is_busy: nothing happened in it.

@@ -95,7 +95,7 @@ static void own(const core_tap *t, uint64_t pc) {
 
 void tap_drain(const core_tap *t) { own(t, t->store_pc[t->core->first_store % TL_MAX_STORE_BUFFERS]); }
 
-void tap_before_dispatch(const core_tap *t, uint32_t node) { own(t, t->core->insn[node & t->core->ring_mask].pc); }
+void tap_own(const core_tap *t, uint32_t entry) { own(t, t->core->insn[entry].pc); }
 
 // The next instruction, or the one that fetch waits for.
 void tap_rename(const core_tap *t) {
