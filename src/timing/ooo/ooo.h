@@ -342,6 +342,8 @@ void window_retry(tl_core *core, uint32_t node, uint64_t half);
 // For tl_tap.owner: before a store drains, before each dispatch, and before renaming.
 void tap_drain(const core_tap *tap);
 void tap_own(const core_tap *tap, uint32_t entry); // of what is counted next
+void tap_own_alone(const core_tap *tap);
+void tap_own_fetch(const core_tap *tap);
 void tap_rename(const core_tap *tap);
 void tap_dispatch(core_tap *tap, uint32_t node); // the dispatch is over
 // Called at the end of a cycle. !is_busy: nothing happened in it.
@@ -349,6 +351,8 @@ void tap_cycle(core_tap *tap, uint32_t cause, bool is_busy);
 // The tap takes a sample of the oldest instruction, which must not retire.
 bool tap_captures(core_tap *tap, uint32_t entry);
 uint32_t tap_assist(core_tap *tap); // all in flight was taken back; returns the cycles it takes
+void tap_own_skipped(const core_tap *tap); // before their counts are taken back
+void tap_own_as_before(const core_tap *tap); // behind that
 // h->now has gone back to an idle cycle that was skipped.
 void tap_rewind(core_tap *tap);
 

@@ -261,6 +261,8 @@ static bool may_rename(tl_core *core) {
 }
 
 bool window_yield(tl_core *core) {
+    if (TL_UNLIKELY(core->tap != NULL))
+        tap_rename(core->tap);
     const bool loses = may_rename(core);
     core->tally[CORE_RENAME_OTHER] += loses;
     core->slots_left = core->config->rename_width;
