@@ -151,7 +151,8 @@ tl_status tl_recorded_samples_end(const tl_recorded_samples *samples, const tl_o
                                         .method = tl_arena_strdup(&p->arena, samples->source->type->sampling_method(samples->source, e)),
                                         .period = samples->period,
                                         .n_lost = samples->lost[e]};
-        tl_status status = sampled->name && sampled->pmu && sampled->method ? truth_of(counted, outline, p, &sampled->truth, err) : no_memory(err);
+        tl_status status =
+            sampled->name && sampled->pmu && sampled->method ? truth_of(counted, outline, p, &sampled->truth, err) : no_memory(err);
         if (status != TL_OK)
             return status;
         if (!add_samples(samples, e, p, insn_of_row, thread_of_row))

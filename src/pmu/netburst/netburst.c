@@ -264,7 +264,8 @@ static bool tell_loss(const tl_pmu *pmu, char *ret_sentence, size_t size_bytes) 
     if (all.n_lost + all.n_faults == 0)
         return false;
     snprintf(ret_sentence, size_bytes,
-             "pmu netburst: %" PRIu64 " of %" PRIu64 " precise samples are lost: %" PRIu64 " found their debug store area full, and %" PRIu64
+             "pmu netburst: %" PRIu64 " of %" PRIu64 " precise samples are lost: %" PRIu64
+             " found their debug store area full, and %" PRIu64
              " found it not mapped, not RAM or protected; empty the area sooner or make it larger, and map it before counters run",
              all.n_lost + all.n_faults, all.n_stored + all.n_lost + all.n_faults, all.n_lost, all.n_faults);
     return true;

@@ -64,7 +64,8 @@ tl_status netburst_sampling_allocate(netburst_source *source, const tl_netburst_
             if (!(owners & of_thread))
                 continue;
             if (source->n_sampled == TL_NETBURST_MAX_REQUESTS)
-                return tl_fail(err, TL_EINVAL, "-e: pmu netburst has %d counters, and an event takes one for each thread; name fewer events",
+                return tl_fail(err, TL_EINVAL,
+                               "-e: pmu netburst has %d counters, and an event takes one for each thread; name fewer events",
                                TL_NETBURST_MAX_REQUESTS);
             tl_netburst_request *of = &requests[source->n_sampled];
             *of = *request;
@@ -140,10 +141,8 @@ tl_status netburst_sampling_attach(tl_source *source, tl_machine *machine, const
                        (unsigned long long)sampling->period, (unsigned long long)most);
     if (!s)
         return no_memory(err);
-    *s = (sampler){.source = (const netburst_source *)source,
-                   .machine = machine,
-                   .sampling = *sampling,
-                   .n_threads = n_threads_of(&machine->config)};
+    *s = (sampler){
+        .source = (const netburst_source *)source, .machine = machine, .sampling = *sampling, .n_threads = n_threads_of(&machine->config)};
     s->n_cores = (machine->n_harts + s->n_threads - 1) / s->n_threads;
     s->cores = tl_arena_alloc(of_run, s->n_cores * sizeof *s->cores);
     if (!s->cores)
@@ -170,7 +169,9 @@ static uint64_t read(sampled_core *c, uint32_t msr) {
 }
 
 // So many events before its wrap.
-static void preset(sampled_core *c, uint32_t counter, uint64_t left) { write(c, 0, TL_MSR_COUNTER + counter, (0 - left) & TL_NETBURST_VALUE); }
+static void preset(sampled_core *c, uint32_t counter, uint64_t left) {
+    write(c, 0, TL_MSR_COUNTER + counter, (0 - left) & TL_NETBURST_VALUE);
+}
 
 static void begin_core(sampler *s, sampled_core *c, uint32_t n_threads) {
     const tl_netburst_plan *plan = &s->source->plan;

@@ -350,8 +350,8 @@ void tap_dispatch(core_tap *tap, uint32_t node); // the dispatch is over
 void tap_cycle(core_tap *tap, uint32_t cause, bool is_busy);
 // The tap takes a sample of the oldest instruction, which must not retire.
 bool tap_captures(core_tap *tap, uint32_t entry);
-uint32_t tap_assist(core_tap *tap); // all in flight was taken back; returns the cycles it takes
-void tap_own_skipped(const core_tap *tap); // before their counts are taken back
+uint32_t tap_assist(core_tap *tap);          // all in flight was taken back; returns the cycles it takes
+void tap_own_skipped(const core_tap *tap);   // before their counts are taken back
 void tap_own_as_before(const core_tap *tap); // behind that
 // h->now has gone back to an idle cycle that was skipped.
 void tap_rewind(core_tap *tap);

@@ -407,9 +407,9 @@ static void detach(tl_core *core) {
     core_tap *t = core->tap;
     if (!t || !t->tap)
         return;
-    if (t->n_events > 0 && !t->clocks) // of a cycle that is not over
-        tell_cycles(t, core->h->now, 0, TL_S_HART_CYC_ISSUE);
     tell_idle(t);
+    if (t->n_events > 0) // of a cycle that is not over; a clock tap is told at its end
+        tell(t, core->h->now, 0, TL_S_HART_CYC_ISSUE, t->n_events);
     t->tap = NULL;
     if (!t->clocks)
         drop(core);
