@@ -229,7 +229,8 @@ static void say_fitting(tl_text *text, const tl_netburst_settings *settings, uin
         kept[n_kept] = requests[i];
         if (!fits(settings, owners, kept, n_kept + 1, &s))
             continue;
-        if (n_kept == 0 || strcmp(kept[n_kept - 1].name, requests[i].name) != 0) // an event of two threads is said once
+        // An event of two threads is said once.
+        if (n_kept == 0 || strcmp(kept[n_kept - 1].name, requests[i].name) != 0)
             tl_text_addf(text, "%s%s", n_kept ? ", " : "", requests[i].name);
         n_kept += 1;
     }

@@ -101,9 +101,10 @@ static const struct netburst_sampled *precise_of(const netburst_source *source, 
 static uint64_t area_vaddr(uint32_t thread) { return AREA_VADDR + (uint64_t)thread * BETWEEN_AREAS; }
 static uint64_t records_vaddr(uint32_t thread) { return area_vaddr(thread) + offsetof(area, records); }
 
+// The last one.
 static void take_record(const sampled_core *c, uint32_t thread) {
     const sampler *s = c->owner;
-    const uint64_t at = (c->areas[thread].index - records_vaddr(thread)) / sizeof(record) - 1; // the last one
+    const uint64_t at = (c->areas[thread].index - records_vaddr(thread)) / sizeof(record) - 1;
     s->sampling.take(s->sampling.ctx, s->machine->harts[c->first_hart + thread], precise_of(s->source, thread)->event,
                      c->areas[thread].records[at].pc);
 }
@@ -168,7 +169,7 @@ static uint64_t read(sampled_core *c, uint32_t msr) {
     return value;
 }
 
-// So many events before its wrap.
+// The counter wraps after `left` events.
 static void preset(sampled_core *c, uint32_t counter, uint64_t left) {
     write(c, 0, TL_MSR_COUNTER + counter, (0 - left) & TL_NETBURST_VALUE);
 }
