@@ -194,6 +194,12 @@ def reports_agree_with_sqlite():
     status, stdout, _ = tally("report", "-j", "-s", "dso", "-e", "cycles,ipc", path)
     header, row = (json.loads(line) for line in stdout.splitlines())
     equal((status, header["schema"], row["counts"]["cycles"]), (0, "tally.profile-report/1", header["totals"]["cycles"]))
+    # A formula sorts, shown or not.
+    shown = table(path, "-s", "symbol", "-e", "cycles,cpi", "--order", "cpi")
+    ratios = [float(row["cpi"]) for row in shown if row["cpi"]]
+    equal((len(ratios) > 10, ratios), (True, sorted(ratios, reverse=True)), "in the order of cpi")
+    equal([(row["symbol"], row["cycles"]) for row in table(path, "-s", "symbol", "-e", "cycles", "--order", "cycles/instructions")],
+          [(row["symbol"], row["cycles"]) for row in shown], "by a formula that is no column")
     limited = table(path, "-s", "symbol", "-e", "cycles", "--percent-limit", "5")
     total = header["totals"]["cycles"]
     equal(len(limited), sum(20 * int(row["cycles"]) >= total for row in table(path, "-s", "symbol", "-e", "cycles")))
@@ -215,6 +221,42 @@ def annotated_source_has_text_counts_and_targets():
     contains(stdout, "\033[1;31m")
     fails(["annotate", "-i", path, "iner"], 2, "no function and no source file", "did you mean inner")
     fails(["annotate", "-i", path, "inne"], 2, "no function and no source file", "did you mean inner")
+
+
+INLINED = """
+static inline __attribute__((always_inline)) int add_up(const int *of, int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += of[i];
+    return sum;
+}
+int numbers[100];
+int main(int argc, char **argv) {
+    (void)argv;
+    numbers[argc] = 3;
+    return add_up(numbers, 100);
+}
+"""
+
+
+@test
+def inlined_calls_stand_with_their_lines():
+    if not shutil.which(CROSS):
+        raise Skip(f"there is no {CROSS}")
+    source, program = file("inlined.c"), file("inlined")
+    with open(source, "w", encoding="utf-8") as stream:
+        stream.write(INLINED)
+    subprocess.run([CROSS, "-g", "-O1", "-static", "-o", program, source], check=True)
+    path, _, _ = record("inlined.profile", "--with-sources", "--", program)
+    # Of the hundred passes of the loop, at its lines 4 and 5; the call is at line 12.
+    found = rows(path, "SELECT inlined.name, inlined.line, function.name, sum(n) FROM count JOIN instruction ON instruction.id = instruction JOIN inlined ON inlined.id = inlined "
+                       "JOIN function ON function.id = function JOIN event ON event.id = event WHERE event.name = 'hart.instret' GROUP BY 1, 2, 3")
+    equal([row[:3] for row in found], [("add_up", 12, "main")])
+    if not 300 <= found[0][3] <= 1000:
+        raise AssertionError(f"{found[0][3]} instructions of a hundred passes")
+    status, stdout, _ = tally("annotate", "-i", path, "-e", "instructions", "main")
+    contains(stdout, "sum += of[i];  # inlined: add_up")
+    fails(["report", "-e", "cycls / 2", path], 2, "cycls", "did you mean cycles")
 
 
 @test
@@ -367,7 +409,7 @@ def files_that_are_no_profiles_are_refused():
     fails(["report", file("none")], 125, "there is no such file")
     fails(["report", "-s", "color", path], 2, "the keys are dso, symbol")
     fails(["report", "-e", "cycels", path], 2, "no event of this name", "cycles")
-    fails(["report", "--order", "ipc", path], 2, "no column has this name")
+    fails(["report", "--order", "ipx", path], 2, "ipx: the profile has no event of this name")
     fails(["record", "-o", file("x"), "-e", "hart0.l1d.load_miss", "--", assembled()], 2, "no counts of this event by instruction")
 
 
