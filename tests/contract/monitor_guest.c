@@ -12,6 +12,7 @@
 #include "isa/a64/debug.h"
 #include "isa/a64/hart.h"
 #include "machine/oracle.h"
+#include "monitor/internal.h"
 #include "xcm/suite.h"
 
 enum { TARGET = 1, HIT_NS = 200000000 };
@@ -606,7 +607,7 @@ static bool is_one_of(xcm_code code, const xcm_code *codes, uint32_t n) {
 // The access of an attach that finds out whether the target is there. Events before it are
 // history: a reset, and a loss of power, which the attach brings back.
 static uint64_t first_look(void) {
-    enum { EDPRCR = 0x310, EDPRSR = 0x314, FEW = 128 };
+    enum { FEW = 128 };
     tl_xcm_access accesses[FEW];
     uint64_t at = 0;
     lab l;
@@ -694,16 +695,7 @@ static void poke(lab *l, uint32_t offset, uint32_t value) {
 }
 
 static void test_refused_targets(void **state) {
-    enum {
-        LAR = 0xfb0,
-        CLAIMSET = 0xfa0,
-        CLAIMCLR = 0xfa4,
-        DBGBCR0 = 0x408,
-        EDSCR = 0x88,
-        OSLAR = 0x300,
-        KEY = 0xc5acce55,
-        EDPRSR = 0x314
-    };
+    enum { DBGBCR0 = 0x408, KEY = 0xc5acce55 };
     static const char *const closed[] = {"debug.dbgen=0", "debug.niden=0", NULL}, *const no_secure[] = {"debug.spiden=0", NULL};
     lab l;
     (void)state;
@@ -1085,9 +1077,9 @@ static void test_a_fault_at_a_breakpoint_is_no_new_hit(void **state) {
     finish(&l);
 }
 
-// No event of EL0 counts the exception. The sentinel in ELR_EL1 gives it away.
+// A core without EXC_TAKEN does not count the exception. The sentinel in ELR_EL1 gives it away.
 static void test_a_probe_of_a_trapped_instruction(void **state) {
-    enum { FMOV_D0_XZR = 0x9e6703e0 };
+    enum { FMOV_D0_XZR = 0x9e6703e0, EXC_TAKEN = 9 };
     lab l;
     (void)state;
     set_up_awkward(&l, &(tl_xcm_options){0});
@@ -1095,10 +1087,39 @@ static void test_a_probe_of_a_trapped_instruction(void **state) {
     DO(&l, XCM_LIST_LOAD, 0, 0, lazy, symbol(&l, "odd"));
     DO(&l, XCM_LISTEN_START);
     expect_event(&l, XCM_EVENT_HIT);
+    tl_xcm_monitor(l.model)->pmceid0 &= ~(1u << EXC_TAKEN);
     EXPECT(&l, XCM_UNKNOWN_VERDICT, XCM_PROBE, XCM_ITLB, lazy, 0, FMOV_D0_XZR);
     assert_int_equal(l.reply.values[0], XCM_UNKNOWN);
     assert_int_equal(l.reply.values[1], XCM_WHY_EXCEPTION);
     stop(&l);
+    finish(&l);
+}
+
+// A core that has given up its power has nothing in its first-level caches and its TLB.
+static void test_a_core_without_power_is_empty(void **state) {
+    enum { KEY = 0xc5acce55 };
+    uint32_t n_pages = 0;
+    tl_page page;
+    lab l;
+    (void)state;
+    set_up_awkward(&l, &(tl_xcm_options){0});
+    tl_a64_debug *debug = &tl_a64(target_of(&l))->debug;
+    const uint8_t *is_done = tl_machine_ram(l.machine, symbol(&l, "is_done"));
+    for (uint32_t i = 0; i < 1000 && !*is_done; i++)
+        tl_xcm_sleep(l.model, 10000);
+    tl_xcm_sleep(l.model, 10000);
+    assert_true(*is_done && target_of(&l)->is_waiting);
+    assert_true(n_valid(&l, false) > 0 && n_valid(&l, true) > 0);
+    debug->leaves = TL_A64_LEAVES;
+    poke(&l, LAR, KEY);
+    poke(&l, EDPRCR, 0); // the controller looks at the core
+    tl_xcm_sleep(l.model, 10000);
+    assert_true(debug->is_off);
+    assert_int_equal(n_valid(&l, false), 0);
+    assert_int_equal(n_valid(&l, true), 0);
+    for (uint32_t i = 0; tl_oracle_page(l.machine, TARGET, TL_TLB_SECOND, i, &page); i++)
+        n_pages += page.flags != 0;
+    assert_int_equal(n_pages, 0);
     finish(&l);
 }
 
@@ -1201,8 +1222,7 @@ static void test_dirty_lines_survive(void **state) {
 // H-11: events of another tool are given back at the end, also those that it sets in the meantime.
 // A probe then has no verdict.
 static void test_another_user_of_the_counters(void **state) {
-    enum { LAR = 0xfb0, OSLAR = 0x300, KEY = 0xc5acce55, PMU = 0x20000, VALUE = 1234, CYCLES = 0x11, STORES = 0x7 };
-    enum { PMEVCNTR = 0, PMEVTYPER = 0x400, PMCNTENSET = 0xc00, PMCR = 0xe04 };
+    enum { KEY = 0xc5acce55, PMU = 0x20000, VALUE = 1234, CYCLES = 0x11, STORES = 0x7 };
     lab l;
     (void)state;
     set_up(&l);
@@ -1452,6 +1472,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_awkward_code_is_stepped),
         cmocka_unit_test(test_a_fault_at_a_breakpoint_is_no_new_hit),
         cmocka_unit_test(test_a_probe_of_a_trapped_instruction),
+        cmocka_unit_test(test_a_core_without_power_is_empty),
         cmocka_unit_test(test_the_os_lock_is_taken_back),
         cmocka_unit_test(test_addresses_inside_exclusives_are_told),
         cmocka_unit_test(test_halts_in_the_kernel_are_given_up),
