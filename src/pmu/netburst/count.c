@@ -143,7 +143,6 @@ static bool use_counter(tl_netburst *n, uint32_t i) {
     const uint32_t thread = tl_netburst_sampled_thread(n, i, &used, &is_precise);
     if (thread < TL_NETBURST_THREADS) {
         tl_sampling *s = &n->sampling[thread];
-        s->n_imprecise += !is_precise;
         s->samplers[s->n++] = (tl_sampler){.counter = (uint8_t)i, .is_precise = is_precise, .by_active = times_of(n, i), .escr = used};
         if (is_precise)
             return false;
@@ -164,7 +163,7 @@ void tl_netburst_configure(tl_netburst *n) {
     uint32_t filtering = 0;
     n->is_stale = n->is_running = n->has_doubts = false;
     n->n_used_escrs = n->n_used_counters = 0;
-    n->sampling[0].n = n->sampling[0].n_imprecise = n->sampling[1].n = n->sampling[1].n_imprecise = 0;
+    n->sampling[0].n = n->sampling[1].n = 0;
     for (uint32_t e = 0; e < TL_NB_N_EVENTS; e++)
         n->listeners[e] = 0;
     for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++) {

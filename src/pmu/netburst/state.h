@@ -63,7 +63,7 @@ typedef struct tl_sampler { // a counter that samples a thread
 } tl_sampler;
 
 typedef struct tl_sampling { // of a thread
-    uint32_t n, n_imprecise;
+    uint32_t n;
     tl_sampler samplers[TL_NETBURST_COUNTERS];
 } tl_sampling;
 
