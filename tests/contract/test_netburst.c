@@ -619,7 +619,7 @@ static void test_extended_records_say_what_a_load_did(void **state) {
         assert_int_equal(get32(&k, more + 56), PERIOD);
         assert_int_equal(get32(&k, more + 8) - (i == 0 ? get32(&k, more + 8) : get32(&k, more + 8 - LONG_RECORD)), i == 0 ? 0 : PERIOD);
         assert_int_equal(flags & TL_NBX_IS_PRECISE, TL_NBX_IS_PRECISE);
-        assert_int_equal((flags & TL_NBX_HAS_DATA) != 0, pc < 4 * (HITS + 1)); // the two behind are no loads
+        assert_int_equal((flags & TL_NBX_HAS_DATA) != 0, pc < 4 * (HITS + 1));
         if (!(flags & TL_NBX_HAS_DATA))
             continue;
         assert_int_equal(flags & TL_NBX_HAS_PHYSICAL, TL_NBX_HAS_PHYSICAL);

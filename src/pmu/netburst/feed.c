@@ -57,7 +57,8 @@ typedef struct feed_thread {
     uint8_t tags[TL_MAX_IN_FLIGHT][2];
     // NBX: of the first dispatch of uop 0, and when its result was there.
     uint64_t dispatched[TL_MAX_IN_FLIGHT], done_half_cycles[TL_MAX_IN_FLIGHT];
-    uint64_t context, context_from; // NBX: tag by the page-table root, and its first clock; NEVER: it is told
+    // NBX: tag by the page-table root, and its first clock; NEVER: the PMU knows it.
+    uint64_t context, context_from;
     // Uops taken back that were not told as bogus yet, by their tags; instructions by their
     // front-end tag.
     uint32_t bogus_uops[N_TAGS], bogus_insns[2], n_bogus;
@@ -384,7 +385,7 @@ static void branch_retires(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t
     add(f, TL_NB_RETIRED_MISPRED_BRANCH_TYPE, owner, 1, branch_type(uop, false));
 }
 
-// What an instruction that retires tells to counters that sample.
+// Counters that sample see these occurrences of an instruction.
 enum { MAX_OF_INSN = 2 * 4 + 4 };
 
 static uint32_t occurrences_of(uint8_t owner, const tl_uop_event *event, const uint8_t *tags, uint32_t n_uops,
@@ -569,7 +570,7 @@ static bool is_memory(tl_class cls, bool *ret_is_load) {
     return *ret_is_load || cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE;
 }
 
-// What an extended record says of the instruction.
+// The instruction as an extended record shows it.
 static void note_access(const tl_netburst_feed *f, uint32_t thread, const tl_hart *h, const tl_uop_event *event, uint32_t tags) {
     enum { FIRST_LEVEL = 1, BEYOND = 2 };
     const feed_thread *t = &f->threads[thread];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Sampling by assists. A precise counter counts uops one by one, in the order of retirement. A
-// counter that has overflowed is armed: the next instruction that matches does not retire. An assist
-// stores the registers in the debug store area, and the instruction begins again. Of a Pentium 4,
-// counters 16 and 17 sample precisely; with NBX all do, those of other events imprecisely: an armed
-// one takes the next instruction.
+// counter that has overflowed is armed: the next instruction that matches does not retire. An
+// assist stores the registers in the debug store area, and the instruction begins again. Of a
+// Pentium 4, counters 16 and 17 sample precisely. With NBX all do. Counters of other events are
+// imprecise: an armed one takes the next instruction.
 #include <string.h>
 
 #include "pmu/netburst/state.h"

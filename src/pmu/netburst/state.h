@@ -57,7 +57,8 @@ typedef struct tl_used_counter { // a counter that runs
 
 typedef struct tl_sampler { // a counter that samples a thread
     uint8_t counter;
-    bool is_precise;    // it counts what retires, and samples what matches; else the next instruction
+    // It counts uops that retire, and samples one that matches; else the next instruction.
+    bool is_precise;
     uint16_t by_active; // as of a tl_used_counter
     tl_used_escr escr;
 } tl_sampler;

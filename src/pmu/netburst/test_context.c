@@ -395,7 +395,7 @@ static void test_a_preset_survives_an_area_that_is_not_there(void **state) {
     done(&r);
 }
 
-// What executes alone counts, and is never captured.
+// An instruction that executes alone counts, and is never captured.
 static void test_what_executes_alone_counts(void **state) {
     const tl_netburst_occurrence one = {TL_NB_INSTR_RETIRED, TL_ESCR_T0_USR, 1, 1};
     rig r;
