@@ -12,6 +12,7 @@ import collections
 import csv
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -193,6 +194,12 @@ def reports_agree_with_sqlite():
     status, stdout, _ = tally("report", "-j", "-s", "dso", "-e", "cycles,ipc", path)
     header, row = (json.loads(line) for line in stdout.splitlines())
     equal((status, header["schema"], row["counts"]["cycles"]), (0, "tally.profile-report/1", header["totals"]["cycles"]))
+    # A formula sorts, shown or not.
+    shown = table(path, "-s", "symbol", "-e", "cycles,cpi", "--order", "cpi")
+    ratios = [float(row["cpi"]) for row in shown if row["cpi"]]
+    equal((len(ratios) > 10, ratios), (True, sorted(ratios, reverse=True)), "in the order of cpi")
+    equal([(row["symbol"], row["cycles"]) for row in table(path, "-s", "symbol", "-e", "cycles", "--order", "cycles/instructions")],
+          [(row["symbol"], row["cycles"]) for row in shown], "by a formula that is no column")
     limited = table(path, "-s", "symbol", "-e", "cycles", "--percent-limit", "5")
     total = header["totals"]["cycles"]
     equal(len(limited), sum(20 * int(row["cycles"]) >= total for row in table(path, "-s", "symbol", "-e", "cycles")))
@@ -207,13 +214,49 @@ def annotated_source_has_text_counts_and_targets():
     if not re.search(r"^> +1,000 +\| +[0-9a-f]+: bnez t1,[0-9a-f]+ ", stdout, re.M):
         raise AssertionError(stdout)
     target = re.search(r"bnez t1,([0-9a-f]+)", stdout)[1]
-    contains(stdout, f"|{target}:\n")
+    equal(re.findall(r"\|([0-9a-f]+):$", stdout, re.M), [target], "labels")
     status, stdout, _ = tally("annotate", "-i", path, "-e", "instructions", "loops.S")
     contains(stdout, "  1,000 |   23      addi    t1, t1, -1")
     status, stdout, _ = tally("annotate", "-i", path, "--color", "always", "inner")
     contains(stdout, "\033[1;31m")
     fails(["annotate", "-i", path, "iner"], 2, "no function and no source file", "did you mean inner")
     fails(["annotate", "-i", path, "inne"], 2, "no function and no source file", "did you mean inner")
+
+
+INLINED = """
+static inline __attribute__((always_inline)) int add_up(const int *of, int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += of[i];
+    return sum;
+}
+int numbers[100];
+int main(int argc, char **argv) {
+    (void)argv;
+    numbers[argc] = 3;
+    return add_up(numbers, 100);
+}
+"""
+
+
+@test
+def inlined_calls_stand_with_their_lines():
+    if not shutil.which(CROSS):
+        raise Skip(f"there is no {CROSS}")
+    source, program = file("inlined.c"), file("inlined")
+    with open(source, "w", encoding="utf-8") as stream:
+        stream.write(INLINED)
+    subprocess.run([CROSS, "-g", "-O1", "-static", "-o", program, source], check=True)
+    path, _, _ = record("inlined.profile", "--with-sources", "--", program)
+    # Of the hundred passes of the loop, at its lines 4 and 5; the call is at line 12.
+    found = rows(path, "SELECT inlined.name, inlined.line, function.name, sum(n) FROM count JOIN instruction ON instruction.id = instruction JOIN inlined ON inlined.id = inlined "
+                       "JOIN function ON function.id = function JOIN event ON event.id = event WHERE event.name = 'hart.instret' GROUP BY 1, 2, 3")
+    equal([row[:3] for row in found], [("add_up", 12, "main")])
+    if not 300 <= found[0][3] <= 1000:
+        raise AssertionError(f"{found[0][3]} instructions of a hundred passes")
+    status, stdout, _ = tally("annotate", "-i", path, "-e", "instructions", "main")
+    contains(stdout, "sum += of[i];  # inlined: add_up")
+    fails(["report", "-e", "cycls / 2", path], 2, "cycls", "did you mean cycles")
 
 
 @test
@@ -366,7 +409,7 @@ def files_that_are_no_profiles_are_refused():
     fails(["report", file("none")], 125, "there is no such file")
     fails(["report", "-s", "color", path], 2, "the keys are dso, symbol")
     fails(["report", "-e", "cycels", path], 2, "no event of this name", "cycles")
-    fails(["report", "--order", "ipc", path], 2, "no column has this name")
+    fails(["report", "--order", "ipx", path], 2, "ipx: the profile has no event of this name")
     fails(["record", "-o", file("x"), "-e", "hart0.l1d.load_miss", "--", assembled()], 2, "no counts of this event by instruction")
 
 
@@ -417,6 +460,12 @@ def check_calls(path, status, stderr):
     equal({edge: calls[edge] for edge in CALLS}, CALLS)
     equal(sum(n for (caller, callee), n in calls.items() if callee == "handler"), 4)
     equal(entries_of(calls)["leaf"], 30 + 25 + 4 + 5)
+    # A context was called by an instruction of its parent's function.
+    called = rows(path, "SELECT instruction.function = parent.function, disassembly FROM context JOIN context parent ON parent.id = context.parent "
+                        "LEFT JOIN instruction ON instruction.id = context.call_site JOIN function ON function.id = context.function "
+                        "WHERE function.name IN ('leaf', 'twice') AND context.n_calls > 0")
+    if not called or any(is_own != 1 for is_own, _ in called):
+        raise AssertionError(f"call sites {called}")
     # A function is entered as often as its first instruction is executed.
     executed = dict(rows(path, "SELECT f.name, sum(n) FROM count JOIN instruction i ON i.id = instruction JOIN event e ON e.id = event "
                                "JOIN function f ON f.id = i.function WHERE e.name = 'hart.instret' AND i.address = f.address GROUP BY f.name"))
@@ -631,6 +680,8 @@ def intervals_and_stints_are_the_whole_run():
         equal((intervals[0][0], [a[1] for a in intervals[:-1]]), (0, [b[0] for b in intervals[1:]]), "intervals follow each other")
         if any(not (n + 1) * 100000 <= end < (n + 1) * 100000 + 20000 for n, (_, end) in enumerate(intervals[:-1])):
             raise AssertionError(f"{name}: ends of intervals {intervals}")
+        slow, _, _ = record("slow.profile", *words, "--set", "clock=250MHz", "-I", "100kc", "--", guest(name))
+        equal(rows(slow, "SELECT count(*) FROM interval WHERE end_ns <> end_cycles * 4 OR begin_ns <> begin_cycles * 4"), [(0,)], f"{name}: a cycle is 4 ns")
         # A hart has one thread at a time, and is busy as long as it has one.
         stints = rows(path, "SELECT hart, begin_cycles, end_cycles FROM stint ORDER BY hart, begin_cycles")
         equal([b for a, b in zip(stints, stints[1:]) if a[0] == b[0] and b[1] < a[2]], [], "stints do not overlap")
@@ -646,6 +697,7 @@ def intervals_and_stints_are_the_whole_run():
 @test
 def regions_are_marks_on_the_course_of_a_run():
     path, _, stderr = record("region.profile", "-I", "1ms", "--roi", "inner", "--", assembled())
+    equal(rows(path, "SELECT count(*) FROM visit WHERE end_cycles - begin_cycles < 10"), [(0,)], "a visit has the 22 instructions of inner at least")
     n_visits, name = rows(path, "SELECT count(*), region.name FROM visit JOIN region ON region.id = region")[0]
     equal(name, "inner", stderr)
     equal(n_visits, rows(path, "SELECT max(n) FROM count JOIN instruction ON instruction.id = instruction JOIN function ON function.id = function "
@@ -737,6 +789,9 @@ def the_error_of_samples_is_what_sql_says():
             n, total = sum(samples.values()), sum(truth.values())
             equal((summary["samples"], summary["truth"]), (n, total), event)
             error = 100 * (1 - sum(min(samples.get(k, 0) / n, truth.get(k, 0) / total) for k in set(samples) | set(truth)))
+            noise = 100 * sum(2 * t * (1 - t) ** n if n * t < 1 else math.sqrt(2 * t * (1 - t) / (math.pi * n)) for t in (k / total for k in truth.values())) / 2
+            if abs(noise - summary[level]["noise_percent"]) > 0.001:
+                raise AssertionError(f"{event}: noise by {level} is {summary[level]['noise_percent']}, by its formula {noise}")
             if abs(error - summary[level]["error_percent"]) > 0.001:
                 raise AssertionError(f"{event}: error by {level} is {summary[level]['error_percent']}, SQL says {error}")
         got = {line["insn"]: line["samples"] for line in lines if line["type"] == "row" and line["event"] == event}
@@ -749,6 +804,13 @@ def the_error_of_samples_is_what_sql_says():
     equal((status, {row["event"] for row in table_of}, sum(int(row["samples"]) for row in table_of)), (0, {"cycles"}, lines[1]["samples"]))
     truths = [int(row["truth"]) for row in table_of]
     equal(truths, sorted(truths, reverse=True), "rows are in the order of the truth")
+    # Each event has a counter of its own.
+    several, _, _ = record("several.profile", "-P", "rvhpm:linux", "-c", "97", "-e", "r5,r6", "--", guest("process_exec"))
+    for n_samples, n_lost, formula in rows(several, "SELECT n_samples, n_lost, truth FROM sampled"):
+        names = formula.split(" + ")
+        total, = rows(several, f"SELECT sum(total) FROM event WHERE name IN ({', '.join('?' for _ in names)})", *names)[0]
+        if not 0 <= total // 97 - n_samples - n_lost <= 4:
+            raise AssertionError(f"{formula}: {n_samples} samples and {n_lost} lost of {total}")
     # A signal of every hart is one event of the truth.
     harts, _, _ = record("harts.profile", "--harts", "2", "-P", "rvhpm:linux", "-c", "997", "-e", "r5", "--", guest("threads_sync"))
     equal(rows(harts, "SELECT truth FROM sampled"), [("hart.insn_branch + hart.insn_jal + hart.insn_jalr",)])
