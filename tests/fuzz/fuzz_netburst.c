@@ -312,9 +312,9 @@ static void use_text(bench *b) {
     }
     if (tl_netburst_allocate(&b->settings, TL_ESCR_T0_USR | TL_ESCR_T0_OS, &request, 1, &plan, &err) != TL_OK)
         return;
-    for (uint32_t k = 0; k < plan.n_writes; k++)
+    for (uint32_t write = 0; write < plan.n_writes; write++)
         for (uint32_t i = 0; i < N_TWINS; i++)
-            (void)!tl_netburst_wrmsr(b->twins[i].n, 0, plan.writes[k].msr, plan.writes[k].value);
+            (void)!tl_netburst_wrmsr(b->twins[i].n, 0, plan.writes[write].msr, plan.writes[write].value);
 }
 
 // ---- The run.
