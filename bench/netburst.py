@@ -59,7 +59,8 @@ def main():
     options = parser.parse_args()
     programs = options.names or ["kernel_sort", "kernel_huffman", "kernel_matrix"]
     per_insn = LENGTHS[options.quick][1] - LENGTHS[options.quick][0]
-    lines = ["## The PMU of the Pentium 4", "", "Host instructions for each simulated one, under cachegrind, and the part that the PMU adds. `bench/netburst.py`", "",
+    words = " ".join(["bench/netburst.py"] + ["--quick"] * options.quick + options.names)
+    lines = ["## The PMU of the Pentium 4", "", f"Host instructions for each simulated one, under cachegrind, and the part that the PMU adds. `{words}`", "",
              "| program | alone | off | one | eighteen | record | pebs |", "|---|---|---|---|---|---|---|"]
     worst = {way: (0.0, "") for way in RATIOS}
     for program in programs:

@@ -83,7 +83,7 @@ struct tl_attribution {
     tl_context_sink *sink;            // or NULL
     bool has_run;                     // some hart has
     bool owner_is_access;             // it moves what tl_attribution_own_access says
-    uint32_t owner_hart;
+    uint32_t owner_hart, before_hart;
     cell_ranges of_accesses, of_all;
     row_groups *groups; // of each row
     void (*book_groups)(tl_attribution *a, booking *b, uint32_t first, uint32_t end);
@@ -583,6 +583,7 @@ void tl_attribution_own_running(tl_hart *h, uint64_t pc) {
     a->has_run = true;
     a->before_space = a->owner_space;
     a->before_pc = a->owner_pc;
+    a->before_hart = a->owner_hart;
     own(h, pc, false);
 }
 
@@ -591,6 +592,7 @@ void tl_attribution_own_as_before(tl_hart *h) {
     book_owned(a);
     a->owner_space = a->before_space;
     a->owner_pc = a->before_pc;
+    a->owner_hart = a->before_hart;
     a->owner_is_access = false;
 }
 

@@ -105,7 +105,7 @@ static uint64_t take_value(bench *b) {
     case 0: return take(&b->in, 8);
     case 1: return b->base + take(&b->in, 2) % (2 * MEMORY_BYTES);
     case 2: return TL_NETBURST_VALUE - take(&b->in, 1);
-    // What samples loads: of the counter, of its ESCR, of the tagging one, of MSR_PEBS_ENABLE.
+    // Values that sample loads: of the counter, its ESCR, the tagging one, MSR_PEBS_ENABLE.
     case 3: {
         static const uint64_t samplers[] = {0x0403b000, 0x0803b000, 0x1000020f, 0x1200020f,
                                             0x0400040f, 0x03000001, 0x07000001, 0x0403b000 | TL_CCCR_FORCE_OVF};
@@ -312,9 +312,9 @@ static void use_text(bench *b) {
     }
     if (tl_netburst_allocate(&b->settings, TL_ESCR_T0_USR | TL_ESCR_T0_OS, &request, 1, &plan, &err) != TL_OK)
         return;
-    for (uint32_t k = 0; k < plan.n_writes; k++)
+    for (uint32_t write = 0; write < plan.n_writes; write++)
         for (uint32_t i = 0; i < N_TWINS; i++)
-            (void)!tl_netburst_wrmsr(b->twins[i].n, 0, plan.writes[k].msr, plan.writes[k].value);
+            (void)!tl_netburst_wrmsr(b->twins[i].n, 0, plan.writes[write].msr, plan.writes[write].value);
 }
 
 // ---- The run.

@@ -519,6 +519,36 @@ static void test_erratum_of_the_active_entries_updates_every_second_clock(void *
     }
 }
 
+static void test_erratum_of_writes_adds_what_counts_in_the_clock(void **unused) {
+    (void)unused;
+    for (uint32_t is_on = 0; is_on < 2; is_on++) {
+        rig r;
+        begin_erratum(&r, TL_ERRATUM_CTR_WRITE_CARRY, is_on);
+        wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+        wrmsr(&r, TL_MSR_COUNTER + 12, 7);
+        assert_int_equal(counter(&r, 12), 7);
+        wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS);
+        count(&r, 1, TL_ESCR_T0_USR, &three_uops, 1);
+        assert_int_equal(counter(&r, 12), 10);
+        wrmsr(&r, TL_MSR_COUNTER + 12, TL_NETBURST_VALUE);
+        assert_int_equal(counter(&r, 12), is_on ? 2 : TL_NETBURST_VALUE);
+        wrmsr(&r, TL_MSR_CCCR + 12, 0);
+        wrmsr(&r, TL_MSR_COUNTER + 12, 100);
+        assert_int_equal(counter(&r, 12), 100);
+        done(&r);
+    }
+}
+
+static void test_the_entry_of_the_vector_table_has_mask_and_mode_alone(void **unused) {
+    (void)unused;
+    rig r = new_rig();
+    begin(&r, 2);
+    tl_netburst_set_lvt(r.n, 1, UINT32_MAX);
+    assert_int_equal(tl_netburst_lvt(r.n, 1), TL_LVT_MASKED | 7 << TL_LVT_MODE_LSB);
+    assert_int_equal(tl_netburst_lvt(r.n, 0), TL_LVT_MASKED);
+    done(&r);
+}
+
 static void test_erratum_of_forced_overflow_interrupts_before_anything_counts(void **unused) {
     (void)unused;
     static const struct {
@@ -592,6 +622,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_bus_queue_requests_match_by_the_logic_of_the_model),
     cmocka_unit_test(test_erratum_of_the_cache_reference_counts_up_to_twice_and_half),
     cmocka_unit_test(test_erratum_of_the_active_entries_updates_every_second_clock),
+    cmocka_unit_test(test_erratum_of_writes_adds_what_counts_in_the_clock),
+    cmocka_unit_test(test_the_entry_of_the_vector_table_has_mask_and_mode_alone),
     cmocka_unit_test(test_erratum_of_forced_overflow_interrupts_before_anything_counts),
 };
 TL_TEST_MAIN(tests)

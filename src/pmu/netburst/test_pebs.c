@@ -387,8 +387,8 @@ static void test_a_counter_that_samples_asks_which_threads_are_active(void **sta
     rig r;
     open_rig(&r, false);
     sample(&r, 0, PAGE_AT, 1000);
-    wrmsr(&r, 0, TL_MSR_CCCR + 16,
-          (rdmsr(&r, TL_MSR_CCCR + 16) & ~(UINT64_C(3) << TL_CCCR_THREAD_LSB)) | 1 << TL_CCCR_THREAD_LSB); // single
+    const uint64_t cccr = rdmsr(&r, TL_MSR_CCCR + 16) & ~(UINT64_C(3) << TL_CCCR_THREAD_LSB);
+    wrmsr(&r, 0, TL_MSR_CCCR + 16, cccr | 1 << TL_CCCR_THREAD_LSB); // single
     assert_true(tl_netburst_retires(r.n, 0, &load, 1, TL_ESCR_T0_USR | TL_ESCR_T1_OS));
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + 16), preset(1000));
     assert_true(tl_netburst_retires(r.n, 0, &load, 1, TL_ESCR_T0_USR));
@@ -407,6 +407,33 @@ static void test_addresses_of_the_32_bit_format_have_32_bits(void **state) {
     assert_false(load_retires(&r, 0, 0, false));
     assert_true(load_retires(&r, 0, 0, false));
     assert_int_equal(index_of(&r, PAGE_AT), PAGE_AT + PAGE + RECORD_32);
+    done(&r);
+}
+
+static void test_the_reset_value_has_40_bits(void **state) {
+    (void)state;
+    rig r;
+    open_rig(&r, false);
+    const area a = {PAGE_AT + PAGE, PAGE_AT + PAGE, PAGE_AT + 2 * PAGE, PAGE_AT + 2 * PAGE, UINT64_MAX};
+    put_area(&r, PAGE_AT, &a);
+    sample(&r, 0, PAGE_AT, 1);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_int_equal(load_retires(&r, 0, i, false), i % 2);
+    done(&r);
+}
+
+static void test_the_record_up_to_the_threshold_interrupts(void **state) {
+    (void)state;
+    rig r;
+    open_rig(&r, false);
+    const area a = {PAGE_AT + PAGE, PAGE_AT + PAGE, PAGE_AT + 2 * PAGE, PAGE_AT + PAGE + 2 * RECORD_32, preset(1)};
+    put_area(&r, PAGE_AT, &a);
+    sample(&r, 0, PAGE_AT, 1);
+    tl_netburst_set_lvt(r.n, 0, 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(load_retires(&r, 0, i, false), i % 2);
+        assert_int_equal(r.n_interrupts[0], i == 3);
+    }
     done(&r);
 }
 
@@ -481,6 +508,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_forced_overflow_samples_every_second_event),
     cmocka_unit_test(test_a_counter_that_samples_asks_which_threads_are_active),
     cmocka_unit_test(test_addresses_of_the_32_bit_format_have_32_bits),
+    cmocka_unit_test(test_the_reset_value_has_40_bits),
+    cmocka_unit_test(test_the_record_up_to_the_threshold_interrupts),
     cmocka_unit_test(test_each_tagged_uop_of_an_instruction_counts),
     cmocka_unit_test(test_random_registers_and_areas_do_no_harm),
 };
