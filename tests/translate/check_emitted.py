@@ -37,10 +37,10 @@ class Piece:
     def __init__(self, cells, code):
         self.is_cold = cells[0] == "cold"
         at, n_bytes, self.block, self.code, self.near, self.start, self.n_insns = (int(cell, 16) for cell in cells[1:8])
-        self.is_stale = cells[8] == "1"
+        self.is_stale, self.pc = cells[8] == "1", int(cells[9], 16)
         self.begin = code + at
         self.end = self.begin + n_bytes
-        self.lines = [self.begin + int(cell, 16) for cell in cells[9:]]
+        self.lines = [self.begin + int(cell, 16) for cell in cells[10:]]
 
 
 class Hart:
@@ -197,8 +197,10 @@ def check_call(hart, piece, code, index, name):
             raise Wrong(f"{at:x}: {text} ({name}) is not followed by two jumps")
     elif name in ("again", "fetch"):
         need("rax", is_own, "the block")
-        if name == "fetch" and code[index + 1][2] != f"jmp 0x{piece.start:x}":
-            raise Wrong(f"{at:x}: {text} ({name}) is not followed by the jump to the block behind its look-up")
+        if name == "fetch":
+            need("rdx", piece.pc.__eq__, "its pc")
+            if code[index + 1][2] != f"jmp 0x{piece.start:x}":
+                raise Wrong(f"{at:x}: {text} ({name}) is not followed by the jump to the block behind its look-up")
 
 
 KINDS = {"call": {"slow", "body", "call", "fetch", "reach_load", "reach_store"}, "jmp": {"stop", "link", "indirect", "again"}}

@@ -30,51 +30,59 @@ typedef struct tl_block_transfer {
     uint64_t counts[TL_N_TRANSFER_CELLS];               // of tl_transfer_cells
 } tl_block_transfer;
 
+enum { TL_BLOCK_ALIGN_BYTES = 64 }; // a line of the host
 struct tl_block {
+    // First the host line that proves a block and finds it in its bucket. Large programs have more
+    // blocks than the host's caches have room for.
+    //
     // The fetch slot must hold enter_key. TL_NEVER_KEY: threaded code never enters by its fast
     // path.
-    uint64_t vline, enter_key;
+    _Alignas(TL_BLOCK_ALIGN_BYTES) uint64_t vline;
+    uint64_t enter_key;
     uint64_t pc;
+    const tl_pend *in; // results in flight at its beginning
+    uint64_t pline, pline2;
+    tl_block *next_on_line; // chain of the line's bucket
+    uint32_t generation;    // code_generation at which the bytes were last compared
+    // The view whose slots it was decoded for. A block belongs to one privilege mode.
+    uint8_t view;
+    bool is_straddling; // the first instruction reaches into a second line, pline2
+    bool is_stale;
+    bool is_private; // accesses no data (tl_step_run_is_private)
+
     uint64_t *count; // executions not folded yet: in tl_blocks.counts
     tl_op *ops;      // n_insns operations, then one that ends the block
     // Entries of translated code. code: compares the fetch slot. near: entered from a branch on one
     // line with the block (tl_block_is_near). start: after the look-up. body: after the counting of
     // the run; NULL while the block is not translated.
     void *code, *near, *start, *body;
+    const tl_pend *exit_pend; // results in flight at its end
     // Handler of ops[0], while ops[0] calls tl_blocks_type.heat before each run.
     tl_op_handler *first;
     // Handler of ops[0], while ops[0] counts the block for its calling context before.
     tl_op_handler *counted;
+    tl_block *link[2];    // fall-through or jump, taken; never NULL (tl_blocks.nowhere)
     uint32_t n_cold_runs; // runs of the block before its translation
     uint32_t cycles;
     uint16_t n_insns;
-    bool is_straddling; // the first instruction reaches into a second line, pline2
-    bool is_stale;
-    bool is_private;         // accesses no data (tl_step_run_is_private)
     bool has_fp;             // must not be entered while h->is_fp_off
     bool has_marker;         // some instruction is a marker, and hart->mark is set
     bool begins_with_marker; // is never entered
-    // The view whose slots it was decoded for. A block belongs to one privilege mode.
-    uint8_t view;
-    const tl_pend *in, *exit_pend; // results in flight at its beginning and at its end
-    tl_block *link[2];             // fall-through or jump, taken; never NULL (tl_blocks.nowhere)
     uint64_t end_pc;
-    uint64_t pline, pline2;
-    tl_block *next_on_line; // chain of the line's bucket
     tl_static_count *statics;
     uint16_t n_statics;
     uint16_t n_bytes;
-    uint32_t generation; // code_generation at which the bytes were last compared
-    uint16_t *opc;       // per instruction
-    uint8_t *offset;     // per instruction: from pc; [n_insns] = bytes of all
-    uint32_t *before;    // per instruction: pipe time before it; [n_insns] = cycles
+    uint16_t *opc;    // per instruction
+    uint8_t *offset;  // per instruction: from pc; [n_insns] = bytes of all
+    uint32_t *before; // per instruction: pipe time before it; [n_insns] = cycles
     // While h->attribution is set and the block ends with a control transfer; else NULL.
     tl_block_transfer *transfer;
     // Code as decoded, n_bytes. Two more bytes follow where a straddling instruction ended the run.
     uint8_t *bytes;
 };
+_Static_assert(offsetof(tl_block, count) == TL_BLOCK_ALIGN_BYTES, "what proves a block is one line");
 
-enum { TL_BLOCK_BUCKETS = 1 << 14, TL_JUMP_CACHE = 1 << 10, TL_MAX_BLOCKS = 1 << 17 };
+enum { TL_BLOCK_BUCKETS_LOG2 = 16, TL_BLOCK_BUCKETS = 1 << TL_BLOCK_BUCKETS_LOG2, TL_JUMP_CACHE = 1 << 13, TL_MAX_BLOCKS = 1 << 17 };
 // The longest line of compressed instructions, and a straddling instruction.
 enum { TL_MAX_BLOCK_INSNS = 128 / 2 + 2 };
 

@@ -113,9 +113,10 @@ static tl_block *place(tl_blocks *store, const fetch_run *run, uint64_t pc, uint
     const tl_hart *h = store->hart;
     uint32_t n = run->n_insns, n_bytes = run->n_bytes + run->n_deciding;
     size_t need = sizeof(tl_block) + (n + 1) * sizeof(tl_op) + n * sizeof(uint16_t) + (n + 1) * (sizeof(uint32_t) + sizeof(uint8_t)) +
-                  n_bytes + run->n_statics * sizeof(tl_static_count) + sizeof(tl_block_transfer) + 80;
+                  n_bytes + run->n_statics * sizeof(tl_static_count) + sizeof(tl_block_transfer) + 80 + TL_BLOCK_ALIGN_BYTES;
     if (store->used_bytes + need > store->memory_bytes || store->n_blocks == TL_MAX_BLOCKS)
         tl_blocks_flush(store);
+    store->used_bytes = tl_align_up(store->used_bytes, TL_BLOCK_ALIGN_BYTES);
     tl_block *block = take(store, sizeof *block);
     *block = (tl_block){
         .vline = pc & h->line_mask,

@@ -23,10 +23,11 @@ tl_block *tl_blocks_refuse(tl_blocks *store, uint64_t pc);
 tl_block *tl_blocks_refuse_second(tl_blocks *store, uint64_t pc);
 
 // tl_blocks_enter for a block that was entered before and that no fetch slot proves now. The block
-// has no floating point and no breakpoint.
-tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block);
+// has no floating point and no breakpoint. pc: of the block. The caller knows pc without a load, so
+// the look-up need not wait until the host has fetched the block.
+tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block, uint64_t pc);
 // While h->attribution is set.
-tl_block *tl_blocks_reenter_booked(tl_blocks *store, tl_block *block);
+tl_block *tl_blocks_reenter_booked(tl_blocks *store, tl_block *block, uint64_t pc);
 
 tl_jump_cell *tl_blocks_cell(tl_blocks *store, uint64_t pc); // for the current mode
 // tl_blocks_enter for an indirect jump; the cell is filled.

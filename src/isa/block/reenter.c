@@ -17,27 +17,27 @@ TL_ALWAYS_INLINE bool look_up(tl_hart *h, const tl_fetch_slot *slot, uint64_t pc
     return true;
 }
 
-TL_ALWAYS_INLINE tl_block *reenter(tl_blocks *store, tl_block *block, bool is_booked) {
+TL_ALWAYS_INLINE tl_block *reenter(tl_blocks *store, tl_block *block, uint64_t pc, bool is_booked) {
     tl_hart *h = store->hart;
-    uint64_t vline = block->vline, second = vline + (~h->line_mask + 1);
+    uint64_t vline = pc & h->line_mask, second = vline + (~h->line_mask + 1);
     if (TL_UNLIKELY(h->now >= h->fast_horizon || h->has_slow_watch || block->generation != h->code_generation ||
                     (block->is_straddling && store->checked[tl_blocks_bucket(second)] != h->code_generation)))
-        return tl_blocks_enter(store, block->pc, block);
+        return tl_blocks_enter(store, pc, block);
     const tl_fetch_slot *slot = tl_fetch_slot_of(h, vline);
-    if (TL_UNLIKELY(!look_up(h, slot, block->pc, block->pc, is_booked)))
-        return tl_blocks_refuse(store, block->pc);
+    if (TL_UNLIKELY(!look_up(h, slot, pc, pc, is_booked)))
+        return tl_blocks_refuse(store, pc);
     // The page is in another frame now, whose code may straddle where this block does not.
     if (TL_UNLIKELY(slot->key != tl_fetch_key(vline, block->pline - TL_RAM_BASE_PADDR)))
-        return tl_blocks_enter_line(store, block->pc, tl_fetch_slot_paddr(slot, vline), block);
+        return tl_blocks_enter_line(store, pc, tl_fetch_slot_paddr(slot, vline), block);
     if (!block->is_straddling)
         return block;
     slot = tl_fetch_slot_of(h, second);
-    if (TL_UNLIKELY(!look_up(h, slot, block->pc, block->pc + 2, is_booked)))
-        return tl_blocks_refuse_second(store, block->pc);
+    if (TL_UNLIKELY(!look_up(h, slot, pc, pc + 2, is_booked)))
+        return tl_blocks_refuse_second(store, pc);
     uint64_t pline2 = tl_fetch_slot_paddr(slot, second);
-    return TL_LIKELY(pline2 == block->pline2) ? block : tl_blocks_enter_found(store, block->pc, block->pline, pline2, block);
+    return TL_LIKELY(pline2 == block->pline2) ? block : tl_blocks_enter_found(store, pc, block->pline, pline2, block);
 }
 
-tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block) { return reenter(store, block, false); }
+tl_block *tl_blocks_reenter(tl_blocks *store, tl_block *block, uint64_t pc) { return reenter(store, block, pc, false); }
 
-tl_block *tl_blocks_reenter_booked(tl_blocks *store, tl_block *block) { return reenter(store, block, true); }
+tl_block *tl_blocks_reenter_booked(tl_blocks *store, tl_block *block, uint64_t pc) { return reenter(store, block, pc, true); }

@@ -41,6 +41,8 @@ tl_status tl_blocks_attach(tl_hart *h, const tl_blocks_type *type, tl_arena *are
             munmap(memory, store->memory_bytes + INDEX_BYTES);
         return tl_fail(err, TL_ENOMEM, "no memory for decoded code: %zu KiB are needed for each hart", store->memory_bytes >> 10);
     }
+    // A wish, as for RAM: large programs have more blocks than the host's TLB has small pages.
+    madvise(memory, store->memory_bytes, MADV_HUGEPAGE);
     store->memory = memory;
     store->counts = (uint64_t *)(void *)(store->memory + store->memory_bytes);
     store->held = store->counts + TL_MAX_BLOCKS;

@@ -7,7 +7,7 @@
 #include "isa/block/block.h"
 
 static inline uint32_t tl_blocks_bucket(uint64_t vline) {
-    return (uint32_t)((vline * UINT64_C(0x9e3779b97f4a7c15)) >> 50) & (TL_BLOCK_BUCKETS - 1);
+    return (uint32_t)((vline * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - TL_BLOCK_BUCKETS_LOG2));
 }
 
 // Fills h->engine_state.

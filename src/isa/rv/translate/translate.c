@@ -153,6 +153,7 @@ static void translate(tl_blocks *store, tl_block *block) {
     if (block->has_fp) {
         x86_jmp_to(e, t->again_thunk);
     } else {
+        x86_mov_ri(e, RDX, block->pc);
         x86_call_to(e, t->fetch_thunk);
         x86_jmp_to(e, tl_written_of(t, block->start));
     }
@@ -227,23 +228,23 @@ static void *enter_again(tl_blocks *store, uintptr_t a, uintptr_t unused_b, uint
 
 // Called from a block's fetch miss, for blocks that tl_blocks_reenter takes. NULL: continue after
 // the call.
-static void *enter_fetched(tl_blocks *store, uintptr_t a, uintptr_t unused_b, uintptr_t unused_c) {
-    (void)unused_b, (void)unused_c;
+static void *enter_fetched(tl_blocks *store, uintptr_t a, uintptr_t pc, uintptr_t unused) {
+    (void)unused;
     tl_block *block = (tl_block *)a;
     uint64_t n_flushes = store->n_flushes;
     store->hart->pend = block->in;
-    tl_block *entered = tl_blocks_reenter(store, block);
+    tl_block *entered = tl_blocks_reenter(store, block, pc);
     if (TL_LIKELY(entered == block && store->n_flushes == n_flushes))
         return NULL;
     return go_on_at(store->translator, entered);
 }
 
-static void *enter_fetched_booked(tl_blocks *store, uintptr_t a, uintptr_t unused_b, uintptr_t unused_c) {
-    (void)unused_b, (void)unused_c;
+static void *enter_fetched_booked(tl_blocks *store, uintptr_t a, uintptr_t pc, uintptr_t unused) {
+    (void)unused;
     tl_block *block = (tl_block *)a;
     uint64_t n_flushes = store->n_flushes;
     store->hart->pend = block->in;
-    tl_block *entered = tl_blocks_reenter_booked(store, block);
+    tl_block *entered = tl_blocks_reenter_booked(store, block, pc);
     if (TL_LIKELY(entered == block && store->n_flushes == n_flushes))
         return NULL;
     return go_on_at(store->translator, entered);

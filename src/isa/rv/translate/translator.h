@@ -46,7 +46,8 @@ typedef struct tl_translator {
     uint8_t *link_thunk;
     uint8_t *indirect_thunk; // rax = pc, rdx = the block left
     uint8_t *again_thunk;    // rax = a block that no fetch slot proves
-    // Called with rax = a block that no fetch slot proves. Returns when the block may run.
+    // Called with rax = a block that no fetch slot proves, rdx = its pc. Returns when the block may
+    // run.
     uint8_t *fetch_thunk;
     // Entered with rax = pc. The cell of the jump cache matches, but its block is not translated.
     uint8_t *cold_thunk;
