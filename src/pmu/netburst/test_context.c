@@ -117,7 +117,7 @@ static void test_filters_count_what_the_rule_says(void **state) {
         open_rig(&r, 2);
         seed = round;
         const uint32_t flags = (uint32_t)draw(16);
-        const uint64_t value = draw(16), mask = draw(8);
+        const uint64_t value = draw(16), mask = draw(8), other = draw(16);
         const bool usr = flags & (TL_ESCR_T0_USR | TL_ESCR_T1_USR), os = flags & (TL_ESCR_T0_OS | TL_ESCR_T1_OS);
         uint64_t uops = 0, all = 0, n_clocks = 0, walks = 0;
         select_events(&r, flags);
@@ -126,6 +126,8 @@ static void test_filters_count_what_the_rule_says(void **state) {
             wrmsr(&r, 0, TL_MSR_NBX_FILTER + filtered[k], value);
             wrmsr(&r, 0, TL_MSR_NBX_FILTER_MASK + filtered[k], mask);
         }
+        wrmsr(&r, 0, TL_MSR_NBX_FILTER + ALL, other);
+        wrmsr(&r, 0, TL_MSR_NBX_FILTER_MASK + ALL, 3);
         for (uint32_t i = 0; i < 200; i++) {
             bool runs_usr = false, runs_os = false;
             if (draw(4) == 0)
@@ -138,7 +140,7 @@ static void test_filters_count_what_the_rule_says(void **state) {
                     t == 0 ? (c.class[t] == 1 ? TL_ESCR_T0_USR : TL_ESCR_T0_OS) : (c.class[t] == 1 ? TL_ESCR_T1_USR : TL_ESCR_T1_OS);
                 runs_usr |= passes && c.class[t] == 1;
                 runs_os |= passes && c.class[t] == 2;
-                all += flags & flag ? c.n_uops[t] : 0;
+                all += ((c.tag[t] ^ other) & 3) == 0 && (flags & flag) ? c.n_uops[t] : 0;
                 uops += passes && (flags & flag) ? c.n_uops[t] : 0;
             }
             n_clocks += mask == 0 || runs_usr || runs_os;
@@ -281,6 +283,7 @@ static void put_area(rig *r, uint32_t maximum) {
         put(r, 0x10 + 4 * i, pointers[i], 4);
     put(r, 0x20, 12345, 8);
     wrmsr(r, 0, TL_MSR_DS_AREA, AREA);
+    tl_netburst_set_lvt(r->n, 0, 0); // an interrupt would be seen
     wrmsr(r, 0, TL_MSR_PEBS_ENABLE, TL_PEBS_MY_THREAD);
 }
 
@@ -419,6 +422,7 @@ static void test_a_sample_belongs_to_the_context_that_armed_it(void **state) {
     (void)state;
     open_rig(&r, 2);
     put_area(&r, AREA + MEMORY);
+    wrmsr(&r, 0, TL_MSR_NBX_CONTROL, TL_NBX_EXTENDED);
     wrmsr(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
     wrmsr(&r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - 3);
     wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
@@ -433,6 +437,8 @@ static void test_a_sample_belongs_to_the_context_that_armed_it(void **state) {
     assert_true(retire_branch(&r, 1, values));
     tl_netburst_set_context(r.n, 0, 0);
     assert_true(retire_branch(&r, 1, values));
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(get(&r, BASE + i * (40 + TL_NBX_RECORD_BYTES) + 40 + 56, 8), 3);
     done(&r);
 }
 
