@@ -289,8 +289,7 @@ static void moved(tl_l2_client *client, uint64_t line, uint32_t l2_way) {
         l1->lines[way].l2_way = l2_way;
 }
 
-const tl_l2_client_type tl_l1d_client = {
-    .probe = probe_data, .moved = moved, .used_lately = used_lately, .note_sharing = note_sharing};
+const tl_l2_client_type tl_l1d_client = {.probe = probe_data, .moved = moved, .used_lately = used_lately, .note_sharing = note_sharing};
 
 // ---- instructions
 

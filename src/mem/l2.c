@@ -77,17 +77,14 @@ static bool is_close(const tl_l2 *l2, uint32_t caches, uint64_t line, bool is_st
     return result;
 }
 
-// The data caches in `others` are about to be probed for the sake of this client. A close contact
-// makes the line contested, and any contact keeps it so.
+// The data caches in `others` are about to be probed for the sake of this client. A contact that is
+// close, or about a contested line, makes the line contested anew.
 static void contest(tl_l2_client *client, tl_l2_line *entry, uint64_t line, uint32_t others, bool is_store, uint64_t time) {
     tl_l2 *l2 = client->l2;
-    const bool was_contested = tl_l2_contest_lasts(l2, entry, time);
-    if (!was_contested && !is_close(l2, others, line, is_store))
+    if (!tl_l2_contest_lasts(l2, entry, time) && !is_close(l2, others, line, is_store))
         return;
     entry->is_contested = true;
     l2->contested_at[entry - l2->lines] = time;
-    if (was_contested) // accesses of the line waited, so harts did not disagree
-        return;
     client->type->note_sharing(client, time);
     for (uint32_t left = others; left != 0; left &= left - 1) {
         tl_l2_client *other = l2->clients[__builtin_ctz(left)];
