@@ -5,11 +5,10 @@
 // A contact is a probe of a data cache for another hart. It is *close* if the probed hart, which is
 // not behind, may have used the line in a later cycle: it used the line in its epoch, and one of
 // both changed the line. Other contacts came in the order of clocks anyway. A line is *contested*
-// from a close contact until it was quiet for a while (docs/model.md 1.5), and any contact about it
-// is close meanwhile. No slot ever shows a
-// contested line. Each access of it asks, and waits until its hart is the one furthest behind. A
-// request that needs a probe waits in the same way. An access that must wait is refused before it
-// has any effect, which ends the turn. The hart repeats the access later.
+// from a close contact until there was no contact about it for a while (docs/model.md 1.5). No slot
+// ever shows a contested line. Each access of it asks, and waits until its hart is the one furthest
+// behind. A request that needs a probe waits in the same way. An access that must wait is refused
+// before it has any effect, which ends the turn. The hart repeats the access later.
 //
 // The second level notes contested lines. The first level asks here before it asks the second
 // level.

@@ -77,14 +77,17 @@ static bool is_close(const tl_l2 *l2, uint32_t caches, uint64_t line, bool is_st
     return result;
 }
 
-// The data caches in `others` are about to be probed for the sake of this client. A contact that is
-// close, or about a contested line, makes the line contested anew.
+// The data caches in `others` are about to be probed for the sake of this client. A close contact
+// makes the line contested, and any contact keeps it so.
 static void contest(tl_l2_client *client, tl_l2_line *entry, uint64_t line, uint32_t others, bool is_store, uint64_t time) {
     tl_l2 *l2 = client->l2;
-    if (!tl_l2_contest_lasts(l2, entry, time) && !is_close(l2, others, line, is_store))
+    const bool is_close_contact = is_close(l2, others, line, is_store);
+    if (!tl_l2_contest_lasts(l2, entry, time) && !is_close_contact)
         return;
     entry->is_contested = true;
     l2->contested_at[entry - l2->lines] = time;
+    if (!is_close_contact)
+        return;
     client->type->note_sharing(client, time);
     for (uint32_t left = others; left != 0; left &= left - 1) {
         tl_l2_client *other = l2->clients[__builtin_ctz(left)];

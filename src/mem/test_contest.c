@@ -173,6 +173,7 @@ static void far_contact_keeps_a_contested_line_contested(fixture *f) {
     DONE(1, START + 5000, STORE, X);
     begin_epoch(f, 1);
     DONE(0, START + 60000, STORE, X);
+    expect_shared(f, START + 5000, START + 5000, 0, 0);
     REFUSED(0, START + 60000 + QUIET_CYCLES - 1, STORE, X);
     begin_epoch(f, 0);
     DONE(1, START + 60000 + QUIET_CYCLES, STORE, X); // it was quiet, and the contact is far
