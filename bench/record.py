@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Measures what exact profiles cost: tally record and record -g beside tally stat, and beside callgrind on the native build.
 
-  bench/record.py [--quick] [--record] [--repeat N] [--instructions] [--tally FILE] [--workloads FOLDER] [NAME...]
+  bench/record.py [--quick] [--record] [--repeat N] [--instructions] [--without-callgrind] [--tally FILE] [--workloads FOLDER] [NAME...]
 
 record and record -g are speeds as a part of tally stat's. The last two columns are record's and record -g's millions of instructions per
 second over callgrind's, which simulates caches and branches and counts its own instructions. record -g books its usual events to calling
 contexts. Times are processor time, the least of N runs that take turns (default 3), with start-up and the writing of the file.
 --instructions counts host instructions of tally under cachegrind instead, which no other load of the host moves, and leaves callgrind
-out. --record writes the table to docs/bench.md.
+out. --without-callgrind leaves it out of full lengths, where it takes most of the time. --record writes the table to docs/bench.md.
 """
 import argparse
 import os
@@ -52,7 +52,7 @@ def cost(words, counts_instructions):
 def measure(args, row, folder):
     """Ratios of one program: record / stat, record -g / stat, and both over callgrind."""
     arguments = row["quick" if args.quick else "full"]
-    ways = WAYS if args.instructions else (*WAYS, "callgrind")
+    ways = WAYS if args.without_callgrind else (*WAYS, "callgrind")
     least = dict.fromkeys(ways, float("inf"))
     native = 0
     for _ in range(1 if args.instructions else args.repeat):
@@ -78,18 +78,20 @@ def main():
     parser.add_argument("--record", action="store_true", help="write the table to docs/bench.md")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each")
     parser.add_argument("--instructions", action="store_true", help="count host instructions under cachegrind, one run of each")
+    parser.add_argument("--without-callgrind", action="store_true", help="compare with tally stat alone")
     parser.add_argument("--tally", default=os.path.join(bench.TOP, "build", "tally"), help="the program under test")
     parser.add_argument("--workloads", default=os.path.join(bench.HERE, "out"), help="where bench/workloads/build.sh put things")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these workloads")
     args = parser.parse_args()
     rows = [row for row in bench.read_workloads(os.path.abspath(args.workloads)) if not args.names or row["name"] in args.names]
+    args.without_callgrind |= args.instructions
     if args.repeat < 1 or len(rows) < len(set(args.names)) or (args.record and args.names):
         parser.error("one round at least, names as in bench/workloads/workloads.txt, and no names with --record")
     if not shutil.which("valgrind"):
         raise bench.Failure("valgrind is missing; run tools/install-deps")
     unit = "10^9 host instructions" if args.instructions else "s"
     head = ["program", f"{unit} of stat", "record / stat", "record -g / stat"]
-    if not args.instructions:
+    if not args.without_callgrind:
         head += ["record / callgrind", "record -g / callgrind"]
     lines = ["| " + " | ".join(head) + " |", "|:--|" + "--:|" * (len(head) - 1)]
     print("\n".join(lines), flush=True)

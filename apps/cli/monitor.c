@@ -123,14 +123,22 @@ static bool listen(desk *d) {
     return d->is_listening;
 }
 
+// A hit of before, which an exhausted stop budget has left behind, is none of what comes now.
+static bool resume(desk *d) {
+    tl_debugger_event event = {.size = sizeof event};
+    while (tl_debugger_wait(d->monitor, 0, &event))
+        ;
+    return call(d, TL_DEBUGGER_RESUME, NULL, 0);
+}
+
+// The target may come there as soon as the breakpoint is set, and then it stays there.
 static int run_hit(desk *d) {
     const uint64_t set[] = {1, 0, d->args[0], 0};
     if (d->n_args != 1)
         return report_problem(d, STATUS_USAGE, "write hit=WHERE, a function or an address");
-    if (!call(d, TL_DEBUGGER_BP_CTL, set, 4) || !listen(d))
-        return refused(d);
     tl_debugger_call(d->monitor, TL_DEBUGGER_STATUS, NULL, 0, &d->reply);
-    if (!strcmp(tl_debugger_state_name(d->reply.state), "halted") && !call(d, TL_DEBUGGER_RESUME, NULL, 0))
+    const bool is_halted = !strcmp(tl_debugger_state_name(d->reply.state), "halted");
+    if (!call(d, TL_DEBUGGER_BP_CTL, set, 4) || !listen(d) || (is_halted && !resume(d)))
         return refused(d);
     return wait_for_hit(d);
 }
@@ -141,7 +149,7 @@ static int run_halt(desk *d) {
     return put_stop(d, d->reply.values[1]);
 }
 
-static int run_go(desk *d) { return call(d, TL_DEBUGGER_RESUME, NULL, 0) ? wait_for_hit(d) : refused(d); }
+static int run_go(desk *d) { return resume(d) ? wait_for_hit(d) : refused(d); }
 
 static int run_stop(desk *d) {
     if (!call(d, TL_DEBUGGER_LISTEN_STOP, NULL, 0) || !call(d, TL_DEBUGGER_ROUND_RESET, NULL, 0))

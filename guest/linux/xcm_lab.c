@@ -761,8 +761,9 @@ static void test_lost(void) {
     volatile uint32_t *debug = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0xb110000);
     if (debug == MAP_FAILED)
         fail("/dev/mem: %s", strerror(errno));
-    open_client();
+    // The worker stays on the lost core, so it must not have the device open.
     (void)start_worker(UINT64_MAX);
+    open_client();
     halt_at(probe_point);
     DO(XCM_REG_XFER, 0, 0, 34);
     reset_target(debug);

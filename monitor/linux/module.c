@@ -21,6 +21,7 @@
 #include <linux/module.h>
 #include <linux/pm_qos.h>
 #include <linux/poll.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/isolation.h>
 #include <linux/smp.h>
 #include <linux/uaccess.h>
@@ -208,6 +209,7 @@ static void flush_here(void *unused) {
         isb();
     }
     smp_store_release(&host.has_routine_run, true);
+    module_put(THIS_MODULE);
 }
 
 static xcm_progress run_on_target(void *ctx, xcm_routine routine, bool is_start) {
@@ -215,9 +217,15 @@ static xcm_progress run_on_target(void *ctx, xcm_routine routine, bool is_start)
         return smp_load_acquire(&host.has_routine_run) ? XCM_HAS_RUN : XCM_RUNS;
     if (routine != XCM_FLUSH_L1I && housekeeping_test_cpu(target, HK_TYPE_DOMAIN))
         return XCM_CANNOT;
+    if (!smp_load_acquire(&host.has_routine_run) || !try_module_get(THIS_MODULE)) // the last one still runs
+        return XCM_CANNOT;
     host.routine = routine;
     host.has_routine_run = false;
-    return smp_call_function_single_async(target, &host.csd) == 0 ? XCM_RUNS : XCM_CANNOT;
+    if (smp_call_function_single_async(target, &host.csd) == 0)
+        return XCM_RUNS;
+    host.has_routine_run = true;
+    module_put(THIS_MODULE);
+    return XCM_CANNOT;
 }
 
 // -- Packets that leave.
@@ -727,6 +735,7 @@ static int __init xcm_load(void) {
     init_irq_work(&host.raise, raise_sending);
     INIT_WORK(&host.sending, send_all);
     INIT_CSD(&host.csd, flush_here, NULL);
+    host.has_routine_run = true;
     hrtimer_init(&host.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
     host.timer.function = expire;
     host.last_block = XCM_N_BLOCKS;
@@ -772,9 +781,8 @@ no_thread:
     return error;
 }
 
-static void do_nothing(void *unused) {}
-
-// Nobody has the device open: an open file holds the module.
+// Nobody has the device open, and no flush is asked for: both hold the module. A target that has
+// been lost answers no call.
 static void __exit xcm_unload(void) {
     misc_deregister(&device);
     genl_unregister_family(&family);
@@ -782,7 +790,7 @@ static void __exit xcm_unload(void) {
     cpuhp_remove_state_nocalls(host.hotplug);
     hrtimer_cancel(&host.timer);
     irq_work_sync(&host.raise);
-    smp_call_function_single(target, do_nothing, NULL, 1); // a flush that was asked for has run
+    synchronize_rcu(); // flush_here has returned
     free_all();
 }
 

@@ -9,6 +9,7 @@
 typedef tl_status tl_export_write_fn(const tl_profile *profile, const tl_export_measures *measures, FILE *stream, tl_error *err);
 
 tl_export_write_fn tl_export_bmf;
+tl_export_write_fn tl_export_codspeed;
 tl_export_write_fn tl_export_callgrind;
 tl_export_write_fn tl_export_firefox;
 tl_export_write_fn tl_export_folded;

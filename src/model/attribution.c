@@ -36,7 +36,24 @@ typedef struct group_counts {
 typedef struct row_groups { // counts that are not in the row yet
     group_counts *groups;
     uint32_t n, room;
+    uint64_t *n_alike; // by pattern: bookings that moved it; or NULL
 } row_groups;
+
+// Counts that many accesses move alike, as a load that misses the L1 and hits the L2. A few of them
+// are nine of ten bookings, and the row of a booking only counts them.
+enum { MAX_PATTERNS = 32, MAX_PATTERN_GROUPS = 20, MAX_PATTERN_EVENTS = 32, N_GUESSES = 64, N_BEFORE_PATTERN = 32 };
+typedef struct pattern {
+    uint64_t *counts; // by cell of whole groups
+    uint32_t n_groups, n_events;
+    uint8_t groups[MAX_PATTERN_GROUPS]; // that it moves
+    uint8_t events[MAX_PATTERN_EVENTS]; // of a call graph, with their counts
+    uint64_t event_counts[MAX_PATTERN_EVENTS];
+} pattern;
+
+typedef struct guess {
+    uint8_t pattern; // its number + 1; 0: none yet
+    uint8_t n_wrong; // bookings that moved other counts, since the last one that moved these
+} guess;
 
 // One booking. Groups come in ascending order, and stand so in the row.
 typedef struct booking {
@@ -65,9 +82,14 @@ struct tl_attribution {
     tl_context_sink *sink;          // or NULL
     bool has_run;                   // some hart has
     bool owner_is_access;           // it moves what tl_attribution_own_access says
+    uint32_t owner_hart;
     cell_ranges of_accesses, of_all;
     row_groups *groups; // of each row
     void (*book_groups)(tl_attribution *a, booking *b, uint32_t first, uint32_t end);
+    bool (*take_pattern)(tl_attribution *a, const pattern *p);
+    pattern patterns[MAX_PATTERNS];
+    uint32_t n_patterns;
+    guess guesses[N_GUESSES]; // by signature
     source *sources;
     uint32_t n_sources;
     bool lacks_memory;
@@ -218,9 +240,53 @@ static void book_groups(tl_attribution *a, booking *b, uint32_t first, uint32_t 
     }
 }
 
+// Whether the cells of accesses moved by just the counts of the pattern since the last booking. If
+// so, they are booked. NULL: whether they did not move.
+static bool take_pattern(tl_attribution *a, const pattern *p) {
+    const cell_ranges *ranges = &a->of_accesses;
+    uint64_t wrong = 0;
+    for (uint32_t r = 0; r < ranges->n; r++)
+        for (tl_cell cell = ranges->first[r] * GROUP; cell < ranges->end[r] * GROUP; cell++)
+            wrong |= a->probe->tally[cell] - a->booked[cell] - (p ? p->counts[cell] : 0);
+    for (uint32_t i = 0; wrong == 0 && p && i < p->n_groups; i++)
+        memcpy(a->booked + p->groups[i] * GROUP, a->probe->tally + p->groups[i] * GROUP, GROUP * sizeof *a->booked);
+    return wrong == 0;
+}
+
 #ifdef __x86_64__
 // The function above with 32 bytes at once. A program whose accesses miss comes here with each of
 // them.
+__attribute__((target("avx2"))) static bool take_pattern_avx2(tl_attribution *a, const pattern *p) {
+    _Static_assert(GROUP == 8, "a group is two vectors");
+    const __m256i *tally = (const void *)a->probe->tally, *own = p ? (const void *)p->counts : NULL;
+    __m256i *booked = (void *)a->booked, wrong = _mm256_setzero_si256();
+    const cell_ranges *ranges = &a->of_accesses;
+    for (uint32_t r = 0; r < ranges->n; r++) {
+        const size_t end = 2 * (size_t)ranges->end[r];
+        size_t i = 2 * (size_t)ranges->first[r];
+        if (own) {
+#pragma GCC unroll 8
+            for (; i < end; i++)
+                wrong =
+                    _mm256_or_si256(wrong, _mm256_xor_si256(_mm256_sub_epi64(_mm256_loadu_si256(tally + i), _mm256_loadu_si256(booked + i)),
+                                                            _mm256_loadu_si256(own + i)));
+        } else {
+#pragma GCC unroll 8
+            for (; i < end; i++)
+                wrong = _mm256_or_si256(wrong, _mm256_xor_si256(_mm256_loadu_si256(tally + i), _mm256_loadu_si256(booked + i)));
+        }
+    }
+    if (!_mm256_testz_si256(wrong, wrong))
+        return false;
+    for (uint32_t g = 0; p && g < p->n_groups; g++) {
+        const size_t at = 2 * (size_t)p->groups[g];
+        _mm256_storeu_si256(booked + at, _mm256_loadu_si256(tally + at));
+        _mm256_storeu_si256(booked + at + 1, _mm256_loadu_si256(tally + at + 1));
+    }
+    return true;
+}
+
+// The function book_groups with 32 bytes at once, for what patterns have not.
 __attribute__((target("avx2"))) static void book_groups_avx2(tl_attribution *a, booking *b, uint32_t first, uint32_t end) {
     _Static_assert(GROUP == 8, "a group is two vectors");
     const __m256i *tally = (const void *)a->probe->tally;
@@ -288,9 +354,12 @@ tl_status tl_attribution_new(const tl_probe *probe, uint32_t n_harts, tl_attribu
     }
     set_ranges(a);
     a->book_groups = book_groups;
+    a->take_pattern = take_pattern;
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2"))
+    if (__builtin_cpu_supports("avx2")) {
         a->book_groups = book_groups_avx2;
+        a->take_pattern = take_pattern_avx2;
+    }
 #endif
     memcpy(a->started, probe->tally, probe->n_cells * sizeof *a->started);
     memcpy(a->booked, probe->tally, probe->n_cells * sizeof *a->booked);
@@ -304,8 +373,12 @@ void tl_attribution_free(tl_attribution *a) {
         return;
     for (uint32_t i = 0; i < a->n_rows; i++)
         free(a->rows[i].counts);
-    for (uint32_t i = 0; i < a->n_rows; i++)
+    for (uint32_t i = 0; i < a->n_rows; i++) {
         free(a->groups[i].groups);
+        free(a->groups[i].n_alike);
+    }
+    for (uint32_t i = 0; i < a->n_patterns; i++)
+        free(a->patterns[i].counts);
     free(a->rows);
     free(a->groups);
     free(a->index);
@@ -316,12 +389,84 @@ void tl_attribution_free(tl_attribution *a) {
     free(a);
 }
 
+// A number that tells patterns apart, below N_GUESSES. 0: probably nothing has moved.
+static uint32_t signature_of(const tl_attribution *a) {
+    const size_t first = (size_t)a->owner_hart * TL_S_N_CELLS;
+    const uint64_t *tally = a->probe->tally + first, *booked = a->booked + first;
+#define MOVED(cell) ((uint32_t)(tally[cell] - booked[cell]))
+    const uint32_t sum = MOVED(TL_S_HART_CYC_LOAD_MISS) * 3 + MOVED(TL_S_HART_CYC_STORE_MISS) * 5 + MOVED(TL_S_HART_CYC_FETCH) * 9 +
+                         MOVED(TL_S_HART_CYC_DTLB) * 17 + MOVED(TL_S_L1D_EVICT_DIRTY) * 33 + MOVED(TL_S_L2TLB_ACCESS) * 65;
+#undef MOVED
+    return sum == 0 ? 0 : 1 + (sum * UINT32_C(0x9e3779b1) >> 26) % (N_GUESSES - 1);
+}
+
+// Counts that are not booked yet become a pattern, if there is room for it.
+static void make_pattern(tl_attribution *a, guess *of) {
+    const cell_ranges *ranges = &a->of_accesses;
+    pattern p = {.counts = calloc(a->of_all.end[0], GROUP * sizeof *p.counts)};
+    bool fits = p.counts != NULL;
+    for (uint32_t r = 0; r < ranges->n; r++)
+        for (uint32_t group = ranges->first[r]; fits && group < ranges->end[r]; group++) {
+            bool has_moved = false;
+            for (tl_cell cell = group * GROUP; fits && cell < (group + 1) * GROUP; cell++) {
+                p.counts[cell] = a->probe->tally[cell] - a->booked[cell];
+                has_moved |= p.counts[cell] != 0;
+                if (p.counts[cell] == 0 || !a->sink || a->sink->event_of[cell] == TL_NO_EVENT || a->is_clock[cell])
+                    continue;
+                fits = p.n_events < MAX_PATTERN_EVENTS;
+                if (fits) {
+                    p.events[p.n_events] = a->sink->event_of[cell];
+                    p.event_counts[p.n_events++] = p.counts[cell];
+                }
+            }
+            fits &= !has_moved || (p.n_groups < MAX_PATTERN_GROUPS && group <= UINT8_MAX);
+            if (fits && has_moved)
+                p.groups[p.n_groups++] = (uint8_t)group;
+        }
+    if (!fits) {
+        free(p.counts);
+        return;
+    }
+    a->patterns[a->n_patterns++] = p;
+    of->pattern = (uint8_t)a->n_patterns;
+}
+
+// Books the pattern of an access to its owner. false: it moved other counts, and nothing is booked.
+static bool book_pattern(tl_attribution *a) {
+    const uint32_t signature = signature_of(a);
+    if (signature == 0)
+        return a->take_pattern(a, NULL);
+    guess *of = &a->guesses[signature];
+    const uint32_t number = of->pattern - UINT32_C(1);
+    const pattern *p = &a->patterns[number % MAX_PATTERNS];
+    const tl_attribution_row *row = of->pattern != 0 ? row_of(a, a->owner_space, a->owner_pc) : NULL;
+    row_groups *own = row ? &a->groups[row - a->rows] : NULL;
+    // Without memory for it, counts go to the row themselves.
+    if (own && TL_UNLIKELY(!own->n_alike))
+        own->n_alike = calloc(MAX_PATTERNS, sizeof *own->n_alike);
+    if (!own || !own->n_alike || !a->take_pattern(a, p)) {
+        if (++of->n_wrong == N_BEFORE_PATTERN) {
+            of->n_wrong = 0;
+            if (a->n_patterns < MAX_PATTERNS)
+                make_pattern(a, of);
+        }
+        return false;
+    }
+    of->n_wrong = 0;
+    own->n_alike[number]++;
+    if (a->owner_counts)
+        for (uint32_t i = 0; i < p->n_events; i++)
+            a->owner_counts[p->events[i]] += p->event_counts[i];
+    return true;
+}
+
 // Gives the owner what is not booked yet. The last transfer must be settled.
 static void book_owned(tl_attribution *a) {
     const cell_ranges *ranges = a->owner_is_access ? &a->of_accesses : &a->of_all;
     booking b = {0};
-    for (uint32_t i = 0; i < ranges->n; i++)
-        a->book_groups(a, &b, ranges->first[i], ranges->end[i]);
+    if (!a->owner_is_access || !book_pattern(a))
+        for (uint32_t i = 0; i < ranges->n; i++)
+            a->book_groups(a, &b, ranges->first[i], ranges->end[i]);
     for (tl_cell cell = a->of_all.end[0] * GROUP; cell < a->probe->n_cells; cell++)
         if (a->probe->tally[cell] != a->booked[cell])
             move_cell(a, row_of(a, a->owner_space, a->owner_pc), cell, a->owner_counts);
@@ -332,6 +477,16 @@ static void book_owned(tl_attribution *a) {
 static void spread(tl_attribution *a) {
     for (uint32_t r = 0; r < a->n_rows; r++) {
         row_groups *own = &a->groups[r];
+        for (uint32_t p = 0; own->n_alike && p < a->n_patterns; p++) {
+            const uint64_t n = own->n_alike[p];
+            own->n_alike[p] = 0;
+            for (uint32_t g = 0; n != 0 && g < a->patterns[p].n_groups; g++)
+                for (uint32_t i = 0; i < GROUP; i++) {
+                    const tl_cell cell = a->patterns[p].groups[g] * GROUP + i;
+                    if (a->patterns[p].counts[cell] != 0 && !a->is_clock[cell])
+                        add_to_row(a, &a->rows[r], cell, n * a->patterns[p].counts[cell]);
+                }
+        }
         for (uint32_t g = 0; g < own->n; g++)
             for (uint32_t i = 0; i < GROUP; i++) {
                 const tl_cell cell = own->groups[g].group * GROUP + i;
@@ -412,6 +567,7 @@ TL_ALWAYS_INLINE void own(tl_hart *h, uint64_t pc, bool is_access) {
     uint64_t *counts = a->sink ? a->sink->counts[h->id] : NULL;
     if (a->owner_pc != pc || a->owner_space != space || a->owner_counts != counts) {
         book_owned(a);
+        a->owner_hart = h->id;
         a->owner_pc = pc;
         a->owner_space = space;
         a->owner_counts = counts;

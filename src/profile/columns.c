@@ -14,6 +14,7 @@ typedef struct formula_scope {
     const tl_profile *profile;
     tl_arena *arena;
     int depth;
+    bool is_asked;        // why a formula has no meaning; the words for a wrong name take time
     uint32_t *n_names;    // so far
     const char **refusal; // of the formula as a whole; NULL: none yet
 } formula_scope;
@@ -37,7 +38,7 @@ static tl_status find_leaf(void *ctx, const char *name, tl_leaf *ret_leaf, tl_er
     }
     const uint32_t number = tl_profile_find_event(scope->profile, name);
     if (number == TL_PROFILE_NONE)
-        return no_such_name(scope->profile, name, err);
+        return scope->is_asked ? no_such_name(scope->profile, name, err) : TL_ENOENT;
     const tl_profile_event *event = &scope->profile->events[number];
     if (event->kind == TL_PROFILE_CONSTANT) {
         *ret_leaf = (tl_leaf){.kind = TL_LEAF_CONSTANT, .constant = event->total, .hart_constant = event->total};
@@ -55,7 +56,7 @@ static tl_status find_leaf(void *ctx, const char *name, tl_leaf *ret_leaf, tl_er
         *scope->refusal = "uses itself, or formulas in each other without end";
         return tl_fail(err, TL_EFORMAT, "%.100s: its formula %s", name, *scope->refusal);
     }
-    formula_scope inner = {scope->profile, scope->arena, scope->depth + 1, scope->n_names, scope->refusal};
+    formula_scope inner = {scope->profile, scope->arena, scope->depth + 1, scope->is_asked, scope->n_names, scope->refusal};
     *ret_leaf = (tl_leaf){.kind = TL_LEAF_FORMULA};
     tl_error why = {0};
     const tl_status status = compile(&inner, event->formula, &ret_leaf->formula, &why);
@@ -73,7 +74,7 @@ static tl_status compile(const formula_scope *scope, const char *text, const tl_
 tl_status tl_profile_formula(const tl_profile *profile, const char *text, tl_arena *arena, const tl_formula **ret_formula, tl_error *err) {
     uint32_t n_names = 0;
     const char *refusal = NULL;
-    return compile(&(formula_scope){profile, arena, 0, &n_names, &refusal}, text, ret_formula, err);
+    return compile(&(formula_scope){profile, arena, 0, err != NULL, &n_names, &refusal}, text, ret_formula, err);
 }
 
 static tl_status add_column(const tl_profile *profile, tl_profile_columns *columns, const char *name, tl_error *err) {

@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "profile/store.h"
 
 typedef struct writer {
@@ -206,61 +207,98 @@ static void end_rows(writer *w) {
     w->row = NULL;
 }
 
-static void put_insn_counts(writer *w) {
-    const tl_profile *p = w->profile;
-    if (!begin_rows(w, "INSERT INTO count VALUES (?, ?, ?, ?)"))
-        return;
-    for (uint32_t i = 0; i < p->n_insns; i++)
-        for (uint32_t k = p->insns[i].first_count; k < p->insns[i].first_count + p->insns[i].n_counts && !w->has_failed; k++) {
-            put_number(w, i);
-            put_number(w, p->counts[k].thread);
-            put_number(w, p->counts[k].event);
-            put_number(w, p->counts[k].n);
-            end_row(w);
-        }
-    end_rows(w);
+// ---- Tables of numbers, which are long. A statement inserts many rows, in half the instructions.
+
+enum { BATCH_ROWS = 50, MAX_NUMBERS = 4 };
+
+typedef struct batch {
+    writer *w;
+    const char *table;
+    uint32_t n_columns;
+    sqlite3_stmt *many;
+    uint32_t n_rows; // not inserted yet
+    uint64_t rows[BATCH_ROWS][MAX_NUMBERS];
+} batch;
+
+static sqlite3_stmt *prepare_rows(const batch *b, uint32_t n_rows) {
+    char sql[64 + BATCH_ROWS * 2 * (MAX_NUMBERS + 1)];
+    sqlite3_stmt *statement = NULL;
+    tl_text text = {.buffer = sql, .size_bytes = sizeof sql};
+    tl_text_addf(&text, "INSERT INTO %s VALUES", b->table);
+    for (uint32_t i = 0; i < n_rows; i++)
+        tl_text_addf(&text, "%s(?%s)", i > 0 ? "," : " ", b->n_columns == 4 ? ",?,?,?" : ",?,?");
+    b->w->has_failed |= sqlite3_prepare_v2(b->w->database, sql, -1, &statement, NULL) != SQLITE_OK;
+    return statement;
 }
 
-static void put_tallies(writer *w, uint32_t owner, const tl_profile_tally *tallies, uint32_t n) {
-    for (uint32_t k = 0; k < n && !w->has_failed; k++) {
-        put_number(w, owner);
-        put_number(w, tallies[k].event);
-        put_number(w, tallies[k].n);
-        end_row(w);
-    }
+static void put_rows(batch *b, sqlite3_stmt *statement, uint32_t first, uint32_t n_rows) {
+    if (b->w->has_failed)
+        return;
+    int place = 0;
+    for (uint32_t i = first; i < first + n_rows; i++)
+        for (uint32_t k = 0; k < b->n_columns; k++)
+            b->w->has_failed |= sqlite3_bind_int64(statement, ++place, (sqlite3_int64)b->rows[i][k]) != SQLITE_OK;
+    b->w->has_failed |= sqlite3_step(statement) != SQLITE_DONE;
+    sqlite3_reset(statement);
+}
+
+// n is of a table with four columns.
+static void add_row(batch *b, uint64_t x, uint64_t y, uint64_t z, uint64_t n) {
+    const uint64_t row[MAX_NUMBERS] = {x, y, z, n};
+    memcpy(b->rows[b->n_rows++], row, sizeof row);
+    if (b->n_rows < BATCH_ROWS)
+        return;
+    if (!b->many)
+        b->many = prepare_rows(b, BATCH_ROWS);
+    put_rows(b, b->many, 0, BATCH_ROWS);
+    b->n_rows = 0;
+}
+
+static void end_batch(batch *b) {
+    sqlite3_stmt *one = b->n_rows > 0 ? prepare_rows(b, 1) : NULL;
+    for (uint32_t i = 0; i < b->n_rows; i++)
+        put_rows(b, one, i, 1);
+    sqlite3_finalize(one);
+    sqlite3_finalize(b->many);
+}
+
+static void put_insn_counts(writer *w) {
+    const tl_profile *p = w->profile;
+    batch b = {.w = w, .table = "count", .n_columns = 4};
+    for (uint32_t i = 0; i < p->n_insns && !w->has_failed; i++)
+        for (uint32_t k = p->insns[i].first_count; k < p->insns[i].first_count + p->insns[i].n_counts; k++)
+            add_row(&b, i, p->counts[k].thread, p->counts[k].event, p->counts[k].n);
+    end_batch(&b);
+}
+
+static void add_tallies(batch *b, uint32_t owner, const tl_profile_tally *tallies, uint32_t n) {
+    for (uint32_t k = 0; k < n; k++)
+        add_row(b, owner, tallies[k].event, tallies[k].n, 0);
 }
 
 static void put_context_counts(writer *w) {
     const tl_profile *p = w->profile;
-    if (!begin_rows(w, "INSERT INTO context_count VALUES (?, ?, ?)"))
-        return;
-    for (uint32_t i = 0; i < p->n_contexts; i++)
-        put_tallies(w, i, p->context_counts + p->contexts[i].first_count, p->contexts[i].n_counts);
-    end_rows(w);
+    batch b = {.w = w, .table = "context_count", .n_columns = 3};
+    for (uint32_t i = 0; i < p->n_contexts && !w->has_failed; i++)
+        add_tallies(&b, i, p->context_counts + p->contexts[i].first_count, p->contexts[i].n_counts);
+    end_batch(&b);
 }
 
 static void put_interval_counts(writer *w) {
     const tl_profile *p = w->profile;
-    if (!begin_rows(w, "INSERT INTO interval_count VALUES (?, ?, ?)"))
-        return;
-    for (uint32_t i = 0; i < p->n_intervals; i++)
-        put_tallies(w, i, p->interval_counts + p->intervals[i].first_count, p->intervals[i].n_counts);
-    end_rows(w);
+    batch b = {.w = w, .table = "interval_count", .n_columns = 3};
+    for (uint32_t i = 0; i < p->n_intervals && !w->has_failed; i++)
+        add_tallies(&b, i, p->interval_counts + p->intervals[i].first_count, p->intervals[i].n_counts);
+    end_batch(&b);
 }
 
 static void put_samples(writer *w) {
     const tl_profile *p = w->profile;
-    if (!begin_rows(w, "INSERT INTO sample_count VALUES (?, ?, ?, ?)"))
-        return;
-    for (uint32_t i = 0; i < p->n_sampled; i++)
-        for (uint32_t k = p->sampled[i].first_sample; k < p->sampled[i].first_sample + p->sampled[i].n_groups && !w->has_failed; k++) {
-            put_number(w, i);
-            put_number(w, p->samples[k].insn);
-            put_number(w, p->samples[k].thread);
-            put_number(w, p->samples[k].n);
-            end_row(w);
-        }
-    end_rows(w);
+    batch b = {.w = w, .table = "sample_count", .n_columns = 4};
+    for (uint32_t i = 0; i < p->n_sampled && !w->has_failed; i++)
+        for (uint32_t k = p->sampled[i].first_sample; k < p->sampled[i].first_sample + p->sampled[i].n_groups; k++)
+            add_row(&b, i, p->samples[k].insn, p->samples[k].thread, p->samples[k].n);
+    end_batch(&b);
 }
 
 static void put_all(writer *w) {

@@ -10,7 +10,13 @@
 #include "base/bits.h"
 #include "report/report.h"
 
-enum { PAGE_WIDTH = 760, PANEL_HEIGHT = 380, LEFT = 64, RIGHT = 132, TOP = 64, BOTTOM = 52, LABEL_GAP = 17, MAX_TICKS = 16 };
+enum { PANEL_HEIGHT = 380, LEFT = 64, TOP = 64, BOTTOM = 52, LABEL_GAP = 17, MAX_TICKS = 16 };
+enum { LEAST_PLOT = 564, LEAST_RIGHT = 132, NAME_GAP = 10, MARGIN = 16 };
+
+// Of a page: the axes' width, and the room for names at their right. All texts have room.
+typedef struct layout {
+    int plot, right, page;
+} layout;
 
 typedef struct axis {
     double from, to;         // in the axis's own measure: log2 of the value where is_log
@@ -152,10 +158,11 @@ static double place(const axis *on, double value, double at_from, double at_to) 
 
 typedef struct frame {
     axis x, y;
-    double top; // of the panel on the page
+    double top;   // of the panel on the page
+    double right; // end of the x axis
 } frame;
 
-static double place_x(const frame *at, double value) { return place(&at->x, value, LEFT, PAGE_WIDTH - RIGHT); }
+static double place_x(const frame *at, double value) { return place(&at->x, value, LEFT, at->right); }
 static double place_y(const frame *at, double value) { return place(&at->y, value, at->top + PANEL_HEIGHT - BOTTOM, at->top + TOP); }
 
 static void put_axes(const tl_plot_panel *panel, const frame *at, FILE *stream) {
@@ -163,7 +170,7 @@ static void put_axes(const tl_plot_panel *panel, const frame *at, FILE *stream) 
     double bottom = at->top + PANEL_HEIGHT - BOTTOM;
     for (uint32_t i = 0; i < at->y.n_ticks; i++) {
         double y = place_y(at, at->y.ticks[i]);
-        put_line(LEFT, y, PAGE_WIDTH - RIGHT, y, i ? "grid" : "axis", stream);
+        put_line(LEFT, y, at->right, y, i ? "grid" : "axis", stream);
         put_tick(LEFT - 8, y + 4.5, "end", &at->y, at->y.ticks[i], stream);
     }
     for (uint32_t i = 0; i < at->x.n_ticks; i++) {
@@ -171,7 +178,7 @@ static void put_axes(const tl_plot_panel *panel, const frame *at, FILE *stream) 
         put_line(x, bottom, x, bottom + 5, "axis", stream);
         put_tick(x, bottom + 20, "middle", &at->x, at->x.ticks[i], stream);
     }
-    put_text((LEFT + PAGE_WIDTH - RIGHT) / 2.0, bottom + 41, "quiet", "middle", panel->x_label, stream);
+    put_text((LEFT + at->right) / 2, bottom + 41, "quiet", "middle", panel->x_label, stream);
     fprintf(stream, "<g transform='translate(18 %s) rotate(-90)'>\n", tl_format_fixed((at->top + TOP + bottom) / 2, 1, number));
     put_text(0, 0, "quiet", "middle", panel->y_label, stream);
     fputs("</g>\n", stream);
@@ -232,28 +239,57 @@ static void put_names(const tl_plot_panel *panel, const frame *at, FILE *stream)
         char classes[16];
         limit = y[n] = fmax(y[n], limit);
         snprintf(classes, sizeof classes, "f%u", order[n]);
-        put_text(PAGE_WIDTH - RIGHT + 10, y[n] + 4.5, classes, "start", panel->series[order[n]].name, stream);
+        put_text(at->right + NAME_GAP, y[n] + 4.5, classes, "start", panel->series[order[n]].name, stream);
     }
 }
 
-static void put_panel(const tl_plot_panel *panel, double top, FILE *stream) {
-    frame at = {.top = top};
+static void put_panel(const tl_plot_panel *panel, double top, const layout *page, FILE *stream) {
+    frame at = {.top = top, .right = LEFT + page->plot};
     make_axes(panel, &at.x, &at.y);
-    put_text(16, top + 27, "title", "start", panel->title, stream);
-    put_text(16, top + 47, "quiet", "start", panel->subtitle, stream);
+    put_text(MARGIN, top + 27, "title", "start", panel->title, stream);
+    put_text(MARGIN, top + 47, "quiet", "start", panel->subtitle, stream);
     put_axes(panel, &at, stream);
     for (uint32_t i = 0; i < panel->n_series; i++)
         put_series(&panel->series[i], i, &at, stream);
     put_names(panel, &at, stream);
 }
 
+// Pixels that the text may take: no font tells the writer of the file. Letters of the sans-serif
+// fonts named above are 0.53 of the font's size wide on average.
+static int width_of(const char *text, int font_px) {
+    int n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return (n * font_px * 58 + 99) / 100;
+}
+
+static int larger(int a, int b) { return a > b ? a : b; }
+
+static layout lay_out(const tl_plot_panel *panels, uint32_t n_panels) {
+    enum { TEXT_PX = 13, TITLE_PX = 16 };
+    layout page = {.plot = LEAST_PLOT, .right = LEAST_RIGHT};
+    int heads = 0;
+    for (uint32_t i = 0; i < n_panels; i++) {
+        const tl_plot_panel *panel = &panels[i];
+        for (uint32_t k = 0; k < panel->n_series; k++)
+            page.right = larger(page.right, NAME_GAP + width_of(panel->series[k].name, TEXT_PX));
+        for (uint32_t k = 0; panel->x_names && k < panel->n_x_names; k++)
+            page.plot = larger(page.plot, (int)panel->n_x_names * (NAME_GAP + width_of(panel->x_names[k], TEXT_PX)));
+        page.plot = larger(page.plot, width_of(panel->x_label, TEXT_PX));
+        heads = larger(heads, larger(width_of(panel->title, TITLE_PX), width_of(panel->subtitle, TEXT_PX)));
+    }
+    page.page = larger(LEFT + page.plot + page.right, MARGIN + heads);
+    return page;
+}
+
 void tl_plot_write(const tl_plot_panel *panels, uint32_t n_panels, const char *description, FILE *stream) {
+    const layout page = lay_out(panels, n_panels);
     uint32_t height = n_panels * PANEL_HEIGHT;
-    fprintf(stream, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%u' viewBox='0 0 %d %u' role='img'>\n<title>", PAGE_WIDTH,
-            height, PAGE_WIDTH, height);
+    fprintf(stream, "<svg xmlns='http://www.w3.org/2000/svg' width='%d' height='%u' viewBox='0 0 %d %u' role='img'>\n<title>", page.page,
+            height, page.page, height);
     put_escaped(description, stream);
-    fprintf(stream, "</title>\n%s<rect class='paper' width='%d' height='%u'/>\n", style, PAGE_WIDTH, height);
+    fprintf(stream, "</title>\n%s<rect class='paper' width='%d' height='%u'/>\n", style, page.page, height);
     for (uint32_t i = 0; i < n_panels; i++)
-        put_panel(&panels[i], (double)i * PANEL_HEIGHT, stream);
+        put_panel(&panels[i], (double)i * PANEL_HEIGHT, &page, stream);
     fputs("</svg>\n", stream);
 }

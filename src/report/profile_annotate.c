@@ -119,43 +119,25 @@ static void put_place(annotation *a, const tl_profile_insn *insn) {
     fprintf(a->stream, "%s\n", a->options->has_color ? TL_STYLE_PLAIN : "");
 }
 
-// first, end: the instructions among which those of the function are.
-static bool is_target(const annotation *a, uint32_t function, uint32_t first, uint32_t end, const tl_profile_insn *insn) {
-    for (uint32_t i = first; i < end; i++) {
-        const tl_profile_insn *other = &a->profile->insns[i];
-        if (other->function == function && other->object == insn->object && other->target == insn->address)
-            return true;
-    }
-    return false;
+// Addresses to which direct jumps of the function lead, in ascending order.
+typedef struct jump_target {
+    uint32_t object;
+    uint64_t address;
+} jump_target;
+
+static int by_target(const void *x, const void *y) {
+    const jump_target *a = x, *b = y;
+    if (a->object != b->object)
+        return a->object < b->object ? -1 : 1;
+    return a->address < b->address ? -1 : a->address > b->address;
 }
 
-static void annotate_function(annotation *a, uint32_t function) {
-    const tl_profile *p = a->profile;
-    clear(a);
-    for (uint32_t i = 0; i < p->n_insns; i++) {
-        if (p->insns[i].function != function)
-            continue;
-        clear(a);
-        add_insn(a, i);
-        measure(a);
-    }
-    clear(a);
-    uint32_t first = p->n_insns, end = 0;
-    for (uint32_t i = 0; i < p->n_insns; i++) {
-        if (p->insns[i].function != function)
-            continue;
-        add_insn(a, i);
-        first = i < first ? i : first;
-        end = i + 1;
-    }
-    a->hot = tl_profile_real(value_of(a, 0)) * a->options->hot_percent / 100;
-    put_heading(a, p->functions[function].name, tl_profile_object_path(p, p->functions[function].object));
+static void put_function_insns(annotation *a, const uint32_t *insns, uint32_t n_insns, const jump_target *targets, uint32_t n_targets) {
     uint32_t source = TL_PROFILE_NONE, line = 0, inlined = TL_PROFILE_NONE;
-    for (uint32_t i = first; i < end; i++) {
-        const tl_profile_insn *insn = &p->insns[i];
-        if (insn->function != function)
-            continue;
-        if (is_target(a, function, first, end, insn)) {
+    for (uint32_t i = 0; i < n_insns; i++) {
+        const tl_profile_insn *insn = &a->profile->insns[insns[i]];
+        const jump_target own = {insn->object, insn->address};
+        if (bsearch(&own, targets, n_targets, sizeof own, by_target)) {
             put_numbers(a, true);
             fprintf(a->stream, "%" PRIx64 ":\n", insn->address);
         }
@@ -164,8 +146,43 @@ static void annotate_function(annotation *a, uint32_t function) {
         source = insn->source;
         line = insn->line;
         inlined = insn->inlined;
-        put_insn(a, i);
+        put_insn(a, insns[i]);
     }
+}
+
+// false: the host has no memory.
+static bool annotate_function(annotation *a, uint32_t function) {
+    const tl_profile *p = a->profile;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n_insns; i++)
+        n += p->insns[i].function == function;
+    uint32_t *insns = malloc(((size_t)n + 1) * sizeof *insns);
+    jump_target *targets = malloc(((size_t)n + 1) * sizeof *targets);
+    if (!insns || !targets) {
+        free(insns);
+        free(targets);
+        return false;
+    }
+    n = 0;
+    for (uint32_t i = 0; i < p->n_insns; i++) {
+        if (p->insns[i].function != function)
+            continue;
+        clear(a);
+        add_insn(a, i);
+        measure(a);
+        insns[n] = i;
+        targets[n++] = (jump_target){p->insns[i].object, p->insns[i].target};
+    }
+    qsort(targets, n, sizeof *targets, by_target);
+    clear(a);
+    for (uint32_t i = 0; i < n; i++)
+        add_insn(a, insns[i]);
+    a->hot = tl_profile_real(value_of(a, 0)) * a->options->hot_percent / 100;
+    put_heading(a, p->functions[function].name, tl_profile_object_path(p, p->functions[function].object));
+    put_function_insns(a, insns, n, targets, n);
+    free(insns);
+    free(targets);
+    return true;
 }
 
 // ---- A file.
@@ -259,7 +276,8 @@ static tl_status annotate_place(annotation *a, tl_error *err) {
         memset(a->widths, 0, sizeof a->widths);
         for (uint32_t c = 0; c < a->columns.n; c++)
             a->widths[c] = (int)strlen(a->columns.items[c].name);
-        annotate_function(a, i);
+        if (!annotate_function(a, i))
+            return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     }
     for (uint32_t i = 0; i < p->n_sources && n_found == 0; i++)
         if (ends_with(p->sources[i].path, place)) {

@@ -12,7 +12,7 @@
 #include "report/plot.h"
 #include "report/report.h"
 
-enum { MAX_PANELS = 24, TITLE_BYTES = 200, NAME_BYTES = 64 };
+enum { MAX_PANELS = 24, TITLE_BYTES = 200, NAME_BYTES = 160 };
 
 typedef struct picture {
     const tl_sweep *sweep;

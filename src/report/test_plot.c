@@ -108,6 +108,41 @@ static void test_names_have_equal_distances(void **state) {
     free(svg);
 }
 
+// A letter is at least 6 pixels wide on average in the fonts that the file names.
+static void test_long_names_and_headings_have_room(void **state) {
+    (void)state;
+    static const char *const values[] = {"a_replacement_of_many_letters_1", "a_replacement_of_many_letters_2",
+                                         "a_replacement_of_many_letters_3"};
+    static const char name[] = "l1d.replacement=least_recently_used, tage";
+    static const char heading[] = "a subtitle with the keys of all lines, which is as long as the names of a program, of a machine and of "
+                                  "eight keys of its description are together";
+    static const tl_plot_point points[] = {{0, 5, 5, 5}, {1, 5, 5, 5}, {2, 5, 5, 5}};
+    const tl_plot_series series = {.name = name, .points = points, .n_points = 3};
+    const tl_plot_panel panel = {.title = "T",
+                                 .subtitle = heading,
+                                 .x_label = "X",
+                                 .y_label = "Y",
+                                 .series = &series,
+                                 .n_series = 1,
+                                 .x_names = values,
+                                 .n_x_names = 3};
+    char *svg = picture_of_panel(&panel);
+    double width = 0, x = 0, first = 0, second = 0;
+    assert_int_equal(sscanf(strstr(svg, "<svg "), "<svg xmlns='http://www.w3.org/2000/svg' width='%lf'", &width), 1);
+    const char *text = strstr(svg, name);
+    assert_non_null(text);
+    while (strncmp(text, "<text", 5) != 0)
+        text--;
+    assert_int_equal(sscanf(text, "<text x='%lf'", &x), 1);
+    assert_true(width >= x + 6 * (double)strlen(name));
+    assert_true(width >= 16 + 6 * (double)strlen(heading));
+    const char *at = strstr(svg, "<circle");
+    assert_int_equal(sscanf(at, "<circle cx='%lf'", &first), 1);
+    assert_int_equal(sscanf(strstr(at + 1, "<circle"), "<circle cx='%lf'", &second), 1);
+    assert_true(second - first >= 6 * (double)strlen(values[0]));
+    free(svg);
+}
+
 static void test_y_is_logarithmic_only_if_asked_and_if_values_permit(void **state) {
     (void)state;
     static const row rows[] = {
@@ -146,6 +181,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_decades_fill_the_axis_evenly),
     cmocka_unit_test(test_x_is_linear_then_in_powers_of_two_then_of_ten),
     cmocka_unit_test(test_names_have_equal_distances),
+    cmocka_unit_test(test_long_names_and_headings_have_room),
     cmocka_unit_test(test_y_is_logarithmic_only_if_asked_and_if_values_permit),
 };
 TL_TEST_MAIN(tests)

@@ -287,34 +287,42 @@ typedef struct counting { // sums of one instruction in one thread
     const bool *is_cycle_cause; // by event
     uint32_t cycle, instret;    // events; or TL_PROFILE_NONE
     uint64_t *sums;
+    uint64_t *has_sum; // a bit for each event
 } counting;
+
+static void add_sum(const counting *c, uint32_t event, uint64_t n) {
+    c->sums[event] += n;
+    c->has_sum[event / 64] |= UINT64_C(1) << event % 64;
+}
 
 static void sum_row(const counting *c, const tl_attribution_row *row) {
     for (uint32_t k = 0; k < row->n_counts; k++) {
         const uint32_t event = c->event_of_cell[row->counts[k].cell];
         if (event == TL_PROFILE_NONE)
             continue;
-        c->sums[event] += row->counts[k].n;
+        add_sum(c, event, row->counts[k].n);
         if (c->cycle != TL_PROFILE_NONE && c->is_cycle_cause[event])
-            c->sums[c->cycle] += row->counts[k].n;
+            add_sum(c, c->cycle, row->counts[k].n);
     }
     if (c->instret != TL_PROFILE_NONE)
-        c->sums[c->instret] += row->n_executed;
+        add_sum(c, c->instret, row->n_executed);
 }
 
 static bool put_sums(tl_profile *p, const counting *c, uint32_t thread) {
-    for (uint32_t event = 0; event < p->n_events; event++) {
-        const uint64_t n = c->sums[event];
-        if (n == 0)
-            continue;
-        c->sums[event] = 0;
-        tl_profile_count *count = TL_PROFILE_ADD(p, counts);
-        if (!count)
-            return false;
-        *count = (tl_profile_count){.thread = thread, .event = event, .n = n};
-        p->events[event].total += n;
-        p->insns[p->n_insns - 1].n_counts++;
-    }
+    for (uint32_t word = 0; word <= p->n_events / 64; word++)
+        for (; c->has_sum[word] != 0; c->has_sum[word] &= c->has_sum[word] - 1) {
+            const uint32_t event = word * 64 + (uint32_t)__builtin_ctzll(c->has_sum[word]);
+            const uint64_t n = c->sums[event];
+            if (n == 0)
+                continue;
+            c->sums[event] = 0;
+            tl_profile_count *count = TL_PROFILE_ADD(p, counts);
+            if (!count)
+                return false;
+            *count = (tl_profile_count){.thread = thread, .event = event, .n = n};
+            p->events[event].total += n;
+            p->insns[p->n_insns - 1].n_counts++;
+        }
     return true;
 }
 
@@ -415,8 +423,9 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
         c.cycle = tl_profile_find_event(p, "hart.cycle");
         c.instret = tl_profile_find_event(p, "hart.instret");
         c.sums = calloc((size_t)p->n_events + 1, sizeof *c.sums);
+        c.has_sum = calloc((size_t)p->n_events / 64 + 1, sizeof *c.has_sum);
         // Sorting may add an object, which has no image.
-        if (!c.sums || !sort_rows(map, images, rows, map->n_rows) || !add_code(p, map, images) ||
+        if (!c.sums || !c.has_sum || !sort_rows(map, images, rows, map->n_rows) || !add_code(p, map, images) ||
             !add_insns(p, map, rows, map->n_rows, &c, recording->machine->engine->isa, insn_of_row, thread_of_row))
             status = no_memory(err);
     }
@@ -431,6 +440,7 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
     free(thread_of_row);
     free(insn_of_row);
     free(c.sums);
+    free(c.has_sum);
     free(event_of_cell);
     free(is_cycle_cause);
     free(images);

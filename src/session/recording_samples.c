@@ -55,10 +55,24 @@ void tl_recorded_samples_done(tl_recorded_samples *samples) {
     free(samples->counts);
 }
 
-// The sum of the signals that the event counts, as a formula over names of the profile. Events with
-// a name of their own are that name.
+// Adds names of the cells' events to the sum, each once: cells of several units are one event.
+// false: the profile lacks one of them, as a clock of one mode.
+static bool add_signals(const tl_cell *cells, uint32_t n, const tl_outline *outline, const tl_profile *p, bool *is_in, tl_strbuf *sum) {
+    for (uint32_t i = 0; i < n; i++) {
+        const char *event = tl_catalogue_signal_at(outline->catalogue, cells[i]).event;
+        const uint32_t number = tl_profile_find_event(p, event);
+        if (number == TL_PROFILE_NONE)
+            return false;
+        if (!is_in[number])
+            tl_strbuf_addf(sum, "%s%s", *tl_strbuf_text(sum) ? " + " : "", event);
+        is_in[number] = true;
+    }
+    return true;
+}
+
+// The sum of the signals that the event counts on all harts, as a formula over names of the
+// profile. Events with a name of their own are that name. NULL: there is none.
 static tl_status truth_of(const tl_counted *counted, const tl_outline *outline, tl_profile *p, const char **ret_text, tl_error *err) {
-    tl_strbuf text = {0};
     *ret_text = NULL;
     if (counted->no_truth)
         return TL_OK;
@@ -66,27 +80,25 @@ static tl_status truth_of(const tl_counted *counted, const tl_outline *outline, 
         *ret_text = tl_arena_strdup(&p->arena, counted->name);
         return *ret_text ? TL_OK : no_memory(err);
     }
-    const tl_cell *cells = counted->cells ? counted->cells[0] : NULL;
-    uint32_t n = cells ? counted->n_cells[0] : 0;
-    if (counted->truth)
-        n = tl_formula_cells(counted->truth, &cells);
-    for (uint32_t i = 0; i < n; i++) {
-        const char *event = tl_catalogue_signal_at(outline->catalogue, cells[i]).event;
-        if (tl_profile_find_event(p, event) == TL_PROFILE_NONE) {
-            tl_strbuf_done(&text);
-            return TL_OK; // a clock of one mode, say
-        }
-        // Cells of all harts are one event.
-        bool is_new = true;
-        for (uint32_t k = 0; k < i; k++)
-            is_new &= strcmp(event, tl_catalogue_signal_at(outline->catalogue, cells[k]).event) != 0;
-        if (is_new)
-            tl_strbuf_addf(&text, "%s%s", i > 0 ? " + " : "", event);
+    tl_strbuf sum = {0};
+    bool *is_in = calloc((size_t)p->n_events + 1, sizeof *is_in);
+    bool is_known = is_in != NULL;
+    if (is_known && counted->truth) {
+        const tl_cell *cells;
+        const uint32_t n = tl_formula_cells(counted->truth, &cells);
+        is_known = add_signals(cells, n, outline, p, is_in, &sum);
     }
-    if (n > 0 && !text.has_failed)
-        *ret_text = tl_arena_strdup(&p->arena, tl_strbuf_text(&text));
-    tl_strbuf_done(&text);
-    return n == 0 || *ret_text ? TL_OK : no_memory(err);
+    // A signal of a shared unit may have a name for each hart.
+    for (uint32_t hart = 0; is_known && !counted->truth && counted->cells && hart < outline->header.n_harts; hart++)
+        is_known = add_signals(counted->cells[hart], counted->n_cells[hart], outline, p, is_in, &sum);
+    tl_status status = is_in && !sum.has_failed ? TL_OK : no_memory(err);
+    if (status == TL_OK && is_known && *tl_strbuf_text(&sum)) {
+        *ret_text = tl_arena_strdup(&p->arena, tl_strbuf_text(&sum));
+        status = *ret_text ? TL_OK : no_memory(err);
+    }
+    free(is_in);
+    tl_strbuf_done(&sum);
+    return status;
 }
 
 static int by_insn(const void *a, const void *b) {

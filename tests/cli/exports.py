@@ -21,7 +21,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-from claims import Skip, check_names, contains, equal, new_scratch, run_tests, test  # noqa: E402
+from claims import Skip, contains, equal, new_scratch, read_options, run_tests, test  # noqa: E402
 
 EVENTS = ("cycles", "instructions", "l1d.load_miss", "l1i.miss", "branch-misses")
 
@@ -390,6 +390,27 @@ def totals_for_bencher_and_gem5_parsers():
 
 
 @test
+def the_time_of_the_run_for_codspeed():
+    # Members and their types are those of WalltimeResults in codspeed-rust 3.0, walltime_results.rs.
+    path, _ = exported("codspeed", "riscv64")
+    with open(path, encoding="utf-8") as file:
+        results = json.load(file)
+    equal(sorted(results), ["benchmarks", "creator", "instrument"], "members")
+    equal({name: type(value) for name, value in results["creator"].items()}, {"name": str, "version": str, "pid": int}, "creator")
+    equal(results["instrument"], {"type": "walltime"}, "instrument")
+    one, = results["benchmarks"]
+    equal((one["name"], one["uri"]), ("demo", "demo::rocket"), "names")
+    equal(one["config"], dict.fromkeys(("warmup_time_ns", "min_round_time_ns", "max_time_ns", "max_rounds")), "config")
+    with sqlite3.connect(recorded("riscv64")[0]) as database:
+        cycles, = database.execute("SELECT total FROM event WHERE name = 'hart.cycle'").fetchone()
+        hertz, = database.execute("SELECT value FROM run WHERE name = 'clock_hz'").fetchone()
+    ns = cycles * 1e9 / int(hertz)
+    times = dict.fromkeys(("min_ns", "max_ns", "mean_ns", "q1_ns", "median_ns", "q3_ns"), ns)
+    counts = {"stdev_ns": 0, "rounds": 1, "iqr_outlier_rounds": 0, "stdev_outlier_rounds": 0, "iter_per_round": 1, "warmup_iters": 0}
+    equal({name: round(value, 3) for name, value in one["stats"].items()}, {name: round(value, 3) for name, value in {**times, **counts, "total_time": ns / 1e9}.items()}, "stats")
+
+
+@test
 def one_profile_gives_one_export():
     for form in ("callgrind", "pprof", "speedscope", "perfdata", "firefox"):
         first, _ = exported(form, "riscv64")
@@ -426,11 +447,7 @@ def what_cannot_be_exported_is_said():
 def main():
     global options, scratch
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tally", required=True)
-    parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
-    options.tally = os.path.abspath(options.tally)
-    check_names(options.names)
+    options = read_options(parser)
     guests = os.path.join(os.path.dirname(options.tally), "guest")
     for name, place in (("riscv64", "demo"), ("calls", "demo"), ("threads", "threads_basic"), ("arm64", "arm64/threads_basic")):
         program = os.path.join(guests, place)
@@ -439,11 +456,8 @@ def main():
     if "riscv64" not in programs:
         print("skipped: the guest programs are not built; install gcc-riscv64-linux-gnu", file=sys.stderr)
         return 77
-    scratch = new_scratch("tally-exports-")
-    try:
+    with new_scratch("tally-exports-") as scratch:
         return run_tests(options.names)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ import xml.etree.ElementTree
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-from claims import CROSS, Skip, built_guest, check_names, contains, equal, new_scratch, run_tests, test, tests  # noqa: E402
+from claims import CROSS, Skip, built_guest, contains, equal, new_scratch, read_options, run_tests, test, tests  # noqa: E402
 from schemas import violations  # noqa: E402
 
 CLEAN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}
@@ -4186,25 +4186,18 @@ def wrong_tenants_files_are_refused_before_anything_runs():
 def main():
     global options, scratch
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--tally", required=True, help="the program under test")
     parser.add_argument("--library", help="the build folder, for the installed library")
     parser.add_argument("--list", action="store_true", help="print the names of the tests")
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
-    options.tally = os.path.abspath(options.tally)
+    options = read_options(parser)
     if options.library:
         options.library = os.path.abspath(options.library)
-    check_names(options.names)
     if options.list:
         print("\n".join(function.__name__ for function in tests))
         return 0
-    scratch = new_scratch("cli-")
-    try:
+    with new_scratch("cli-") as scratch:
         options.guest = built_guest(scratch, os.path.join(HERE, "guest.c"))
         return run_tests(options.names, lambda function: None if options.guest or not getattr(function, "needs_guest", False)
                          else f"no {CROSS} to build the RISC-V program with")
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

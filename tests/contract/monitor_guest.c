@@ -9,8 +9,10 @@
 
 #include "base/bits.h"
 #include "base/testing.h"
+#include "isa/a64/debug.h"
 #include "isa/a64/hart.h"
 #include "machine/oracle.h"
+#include "monitor/internal.h"
 #include "xcm/suite.h"
 
 enum { TARGET = 1, HIT_NS = 200000000 };
@@ -164,6 +166,54 @@ static void test_leaves_the_program_as_it_was(void **state) {
     for (uint32_t n = 0; n < 31; n++)
         assert_int_equal(l.reply.values[n], x[n]);
     assert_int_equal(l.reply.values[32], x[30]);
+    stop(&l);
+    finish(&l);
+}
+
+// A fault raises the level of the target. The next access is made at EL0 again.
+static void test_a_fault_gives_no_level(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    DO(&l, XCM_REG_XFER, 1, 0, UINT64_C(0x10000000000));
+    EXPECT(&l, XCM_EXCEPTION, XCM_EXEC, 0xf8400000); // LDUR X0, [X0]
+    DO(&l, XCM_MEM_XFER, 0, UINT64_C(0x82000000), 8, 0);
+    assert_int_equal(target_of(&l)->priv, 0);
+    DO(&l, XCM_REG_XFER, 1, 0, 0); // the round
+    stop(&l);
+    finish(&l);
+}
+
+// The ledger tells all that the monitor has done to the target beyond halting it.
+static uint64_t ledger_of(lab *l) {
+    DO(l, XCM_STATUS);
+    return l->reply.values[9];
+}
+static void test_the_ledger_tells_what_was_done(void **state) {
+    enum { MEMORY = 1, CODE = 2, PROBE = 4, EXEC = 8, FLUSH = 16 };
+    lab l;
+    (void)state;
+    set_up_by(&l, &(tl_xcm_options){.has_no_images = true});
+    const uint64_t probe_point = symbol(&l, "probe_point"), probe_return = symbol(&l, "probe_return"), tail = symbol(&l, "finish_all");
+    start_at(&l, probe_point);
+    DO(&l, XCM_REG_XFER, 0, 0, 33);
+    assert_int_equal(ledger_of(&l), 0);
+    DO(&l, XCM_MEM_XFER, 0, UINT64_C(0x82000000), 8, 0);
+    assert_int_equal(ledger_of(&l), MEMORY);
+    DO(&l, XCM_EXEC, 0xd503201f);
+    assert_int_equal(ledger_of(&l), MEMORY | EXEC);
+    DO(&l, XCM_PROBE, XCM_RSB, probe_return, symbol(&l, "work"), 0xd65f03c0); // RET
+    assert_int_equal(ledger_of(&l), MEMORY | EXEC | PROBE);
+    stop(&l);
+    DO(&l, XCM_ROUND_RESET);
+    assert_int_equal(ledger_of(&l), 0);
+    DO(&l, XCM_LIST_LOAD, 1, probe_point, probe_return, tail);
+    DO(&l, XCM_LISTEN_START);
+    DO(&l, XCM_CACHE_FLUSH, XCM_FLUSH_L1I);
+    assert_int_equal(ledger_of(&l), FLUSH);
+    expect_event(&l, XCM_EVENT_HIT);
+    assert_int_equal(ledger_of(&l), FLUSH | MEMORY | CODE);
     stop(&l);
     finish(&l);
 }
@@ -557,7 +607,7 @@ static bool is_one_of(xcm_code code, const xcm_code *codes, uint32_t n) {
 // The access of an attach that finds out whether the target is there. Events before it are
 // history: a reset, and a loss of power, which the attach brings back.
 static uint64_t first_look(void) {
-    enum { EDPRCR = 0x310, EDPRSR = 0x314, FEW = 128 };
+    enum { FEW = 128 };
     tl_xcm_access accesses[FEW];
     uint64_t at = 0;
     lab l;
@@ -645,16 +695,7 @@ static void poke(lab *l, uint32_t offset, uint32_t value) {
 }
 
 static void test_refused_targets(void **state) {
-    enum {
-        LAR = 0xfb0,
-        CLAIMSET = 0xfa0,
-        CLAIMCLR = 0xfa4,
-        DBGBCR0 = 0x408,
-        EDSCR = 0x88,
-        OSLAR = 0x300,
-        KEY = 0xc5acce55,
-        EDPRSR = 0x314
-    };
+    enum { DBGBCR0 = 0x408, KEY = 0xc5acce55 };
     static const char *const closed[] = {"debug.dbgen=0", "debug.niden=0", NULL}, *const no_secure[] = {"debug.spiden=0", NULL};
     lab l;
     (void)state;
@@ -939,14 +980,19 @@ enum { SPINS = 5 };
 typedef struct walk {
     path path;
     lab *l;
-    uint64_t spin, n_spins;
+    uint64_t spin, n_spins, instret;
 } walk;
 
-// The fifth time at the branch to itself its register becomes 0.
+// The fifth time at the branch to itself its register becomes 0. Each time it has been executed.
 static void note_awkward(void *ctx, uint64_t address) {
     walk *w = ctx;
     note_step(&w->path, address);
-    if (address == w->spin && ++w->n_spins == SPINS)
+    if (address != w->spin)
+        return;
+    tl_machine_sync(w->l->machine);
+    assert_true(target_of(w->l)->instret > w->instret);
+    w->instret = target_of(w->l)->instret;
+    if (++w->n_spins == SPINS)
         tl_a64(target_of(w->l))->x[4] = 0;
 }
 
@@ -998,7 +1044,8 @@ static void test_awkward_code_is_stepped(void **state) {
     uint64_t n_seen = 0, spins = 0;
     for (uint64_t i = 0; i < alone.n; i++) {
         const uint64_t at = alone.pcs[i];
-        if (at % 4 != 0 || is_in(at, take, take + 4 * TAKE_WORDS) || is_in(at, put_back, put_back + 4 * PUT_BACK_WORDS))
+        if (at % 4 != 0 || at == symbol(&l, "lazy") || is_in(at, take, take + 4 * TAKE_WORDS) ||
+            is_in(at, put_back, put_back + 4 * PUT_BACK_WORDS))
             continue; // the fetch that fails, and sequences
         for (; w.path.pcs[n_seen] == w.spin && spins < SPINS - 1; spins++)
             n_seen += 1;
@@ -1014,6 +1061,82 @@ static void test_awkward_code_is_stepped(void **state) {
 }
 
 // Without an image the monitor finds out at the first hit, and tells it once.
+// The resumed instruction faults, and the program tries it again.
+static void test_a_fault_at_a_breakpoint_is_no_new_hit(void **state) {
+    lab l;
+    (void)state;
+    set_up_awkward(&l, &(tl_xcm_options){0});
+    DO(&l, XCM_LIST_LOAD, 0, 0, symbol(&l, "lazy"), symbol(&l, "leave"), symbol(&l, "odd"));
+    DO(&l, XCM_LISTEN_START);
+    expect_event(&l, XCM_EVENT_HIT);
+    assert_int_equal(l.event[1], symbol(&l, "lazy"));
+    DO(&l, XCM_RESUME);
+    expect_event(&l, XCM_EVENT_HIT);
+    assert_int_equal(l.event[1], symbol(&l, "leave"));
+    stop(&l);
+    finish(&l);
+}
+
+// A core without EXC_TAKEN does not count the exception. The sentinel in ELR_EL1 gives it away.
+static void test_a_probe_of_a_trapped_instruction(void **state) {
+    enum { FMOV_D0_XZR = 0x9e6703e0, EXC_TAKEN = 9 };
+    lab l;
+    (void)state;
+    set_up_awkward(&l, &(tl_xcm_options){0});
+    const uint64_t lazy = symbol(&l, "lazy");
+    DO(&l, XCM_LIST_LOAD, 0, 0, lazy, symbol(&l, "odd"));
+    DO(&l, XCM_LISTEN_START);
+    expect_event(&l, XCM_EVENT_HIT);
+    tl_xcm_monitor(l.model)->pmceid0 &= ~(1u << EXC_TAKEN);
+    EXPECT(&l, XCM_UNKNOWN_VERDICT, XCM_PROBE, XCM_ITLB, lazy, 0, FMOV_D0_XZR);
+    assert_int_equal(l.reply.values[0], XCM_UNKNOWN);
+    assert_int_equal(l.reply.values[1], XCM_WHY_EXCEPTION);
+    stop(&l);
+    finish(&l);
+}
+
+// A core that has given up its power has nothing in its first-level caches and its TLB.
+static void test_a_core_without_power_is_empty(void **state) {
+    enum { KEY = 0xc5acce55 };
+    uint32_t n_pages = 0;
+    tl_page page;
+    lab l;
+    (void)state;
+    set_up_awkward(&l, &(tl_xcm_options){0});
+    tl_a64_debug *debug = &tl_a64(target_of(&l))->debug;
+    const uint8_t *is_done = tl_machine_ram(l.machine, symbol(&l, "is_done"));
+    for (uint32_t i = 0; i < 1000 && !*is_done; i++)
+        tl_xcm_sleep(l.model, 10000);
+    tl_xcm_sleep(l.model, 10000);
+    assert_true(*is_done && target_of(&l)->is_waiting);
+    assert_true(n_valid(&l, false) > 0 && n_valid(&l, true) > 0);
+    debug->leaves = TL_A64_LEAVES;
+    poke(&l, LAR, KEY);
+    poke(&l, EDPRCR, 0); // the controller looks at the core
+    tl_xcm_sleep(l.model, 10000);
+    assert_true(debug->is_off);
+    assert_int_equal(n_valid(&l, false), 0);
+    assert_int_equal(n_valid(&l, true), 0);
+    for (uint32_t i = 0; tl_oracle_page(l.machine, TARGET, TL_TLB_SECOND, i, &page); i++)
+        n_pages += page.flags != 0;
+    assert_int_equal(n_pages, 0);
+    finish(&l);
+}
+
+// The breakpoint has no effect while the target holds its OS lock.
+static void test_the_os_lock_is_taken_back(void **state) {
+    lab l;
+    (void)state;
+    set_up(&l);
+    start_at(&l, symbol(&l, "probe_point"));
+    DO(&l, XCM_RESUME);
+    tl_a64_set_os_lock(target_of(&l), true);
+    expect_event(&l, XCM_EVENT_HIT);
+    assert_int_equal(l.event[1], symbol(&l, "probe_point"));
+    stop(&l);
+    finish(&l);
+}
+
 static void test_addresses_inside_exclusives_are_told(void **state) {
     lab l;
     (void)state;
@@ -1099,8 +1222,7 @@ static void test_dirty_lines_survive(void **state) {
 // H-11: events of another tool are given back at the end, also those that it sets in the meantime.
 // A probe then has no verdict.
 static void test_another_user_of_the_counters(void **state) {
-    enum { LAR = 0xfb0, OSLAR = 0x300, KEY = 0xc5acce55, PMU = 0x20000, VALUE = 1234, CYCLES = 0x11, STORES = 0x7 };
-    enum { PMEVCNTR = 0, PMEVTYPER = 0x400, PMCNTENSET = 0xc00, PMCR = 0xe04 };
+    enum { KEY = 0xc5acce55, PMU = 0x20000, VALUE = 1234, CYCLES = 0x11, STORES = 0x7 };
     lab l;
     (void)state;
     set_up(&l);
@@ -1176,6 +1298,30 @@ static void expect_no_privilege(lab *l, xcm_state state) {
         assert_false(xcm_is_busy(tl_xcm_monitor(l->model)));
         assert_int_equal(tl_xcm_n_accesses(l->model), before);
     }
+}
+
+// H-9: an interrupt waits when the step begins, and the step is still one of the program.
+static void test_steps_take_no_interrupt(void **state) {
+    enum { STEPS = 40 };
+    const uint64_t noise = 400;
+    uint64_t before = 0, after = 0;
+    lab l;
+    (void)state;
+    set_up(&l);
+    set_rounds(&l, 300);
+    memcpy(tl_machine_ram(l.machine, symbol(&l, "noise")), &noise, sizeof noise);
+    const uint8_t *n_interrupts = tl_machine_ram(l.machine, symbol(&l, "n_interrupts"));
+    start_at(&l, symbol(&l, "probe_point"));
+    memcpy(&before, n_interrupts, sizeof before);
+    for (uint32_t i = 0; i < STEPS; i++) {
+        tl_xcm_sleep(l.model, 5000);
+        DO(&l, XCM_RESUME, 0, 1);
+        assert_int_equal(l.reply.n_values, 1);
+    }
+    memcpy(&after, n_interrupts, sizeof after);
+    assert_int_equal(after, before);
+    stop(&l);
+    finish(&l);
 }
 
 static void test_senders_without_privilege_reach_nothing(void **state) {
@@ -1301,6 +1447,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_halts_reads_steps_and_resumes),
         cmocka_unit_test(test_leaves_the_program_as_it_was),
+        cmocka_unit_test(test_a_fault_gives_no_level),
+        cmocka_unit_test(test_the_ledger_tells_what_was_done),
         cmocka_unit_test(test_dump_equals_the_oracle),
         cmocka_unit_test(test_a_probe_leaves_the_program_alone),
         cmocka_unit_test(test_verdicts_equal_the_oracle),
@@ -1322,11 +1470,16 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_random_packets),
         cmocka_unit_test(test_steps_follow_the_program),
         cmocka_unit_test(test_awkward_code_is_stepped),
+        cmocka_unit_test(test_a_fault_at_a_breakpoint_is_no_new_hit),
+        cmocka_unit_test(test_a_probe_of_a_trapped_instruction),
+        cmocka_unit_test(test_a_core_without_power_is_empty),
+        cmocka_unit_test(test_the_os_lock_is_taken_back),
         cmocka_unit_test(test_addresses_inside_exclusives_are_told),
         cmocka_unit_test(test_halts_in_the_kernel_are_given_up),
         cmocka_unit_test(test_dirty_lines_survive),
         cmocka_unit_test(test_another_user_of_the_counters),
         cmocka_unit_test(test_interrupts_wait_for_the_end_of_a_stop),
+        cmocka_unit_test(test_steps_take_no_interrupt),
         cmocka_unit_test(test_senders_without_privilege_reach_nothing),
         cmocka_unit_test(test_transcript_replays),
     };

@@ -553,6 +553,14 @@ static void administer(world *w, uint32_t k) {
         check_slots(w, k);
 }
 
+// A line of some first-level cache, or `otherwise`.
+static uint64_t line_that_is_held(world *w, uint64_t otherwise) {
+    const tl_hart_mem *hm = &w->rig.memory->harts[below(&w->r, w->rig.config.n_harts)];
+    const tl_cache *cache = one_in(&w->r, 4) ? &hm->l1i.cache : &hm->l1d.cache;
+    const uint32_t way = below(&w->r, tl_cache_n_ways(cache));
+    return cache->tags[way] == TL_NO_TAG ? otherwise : tl_cache_line(cache, way);
+}
+
 // Cache maintenance of a line that is used now, of any, or of a way that may not exist.
 static void maintain(world *w, uint32_t k) {
     tl_hart *h = w->rig.harts[k];
@@ -562,6 +570,8 @@ static void maintain(world *w, uint32_t k) {
     uint64_t paddr = tl_rig_paddr(below(r, RAM_BYTES));
     if (!one_in(r, 4))
         paddr = tl_rig_paddr(DATA_OFFSET + (w->hot[k][below(r, 8)] - SMALL) % (N_PAGES * 4096));
+    if (one_in(r, 2))
+        paddr = line_that_is_held(w, paddr);
     if (one_in(r, 50))
         paddr = next(r) >> 8;
     const uint64_t line = ref_line_of(w->ref, paddr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Targets that the monitor must refuse, as a few registers show them. There is no board. A refused
-// target sees no write, or writes of locks and power requests that are undone. A target that only
-// its first halt gives away goes on at once, and no instruction is put into it.
+// Targets and senders that the monitor must refuse, as a few registers show them. There is no
+// board. A refused target sees no write, or writes of locks and power requests that are undone. A
+// target that only its first halt gives away goes on at once, and no instruction is put into it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +22,9 @@ typedef struct stub {
     bool is_locked[XCM_N_BLOCKS], is_jammed; // a jammed software lock does not open
     bool has_no_power, obeys_power_request;  // COREPURQ brings the power
     bool loses_claims;
-    uint32_t el, n_levels; // of the next halts: above EL0 for so many
-    uint32_t rw;           // EDSCR.RW at a halt
+    uint32_t first_lost, n_lost, n_pulses; // restart pulses that the target does not see
+    uint32_t el, n_levels;                 // of the next halts: above EL0 for so many
+    uint32_t rw;                           // EDSCR.RW at a halt
     uint32_t claims;
     uint64_t now_ns;
     write writes[MOST_WRITES];
@@ -72,6 +73,8 @@ static void halt(stub *s) {
         (*scr(s) & ~(SCR_STATUS | 0xf << SCR_RW_LSB | 3 << SCR_EL_LSB)) | STATUS_REQUEST | el << SCR_EL_LSB | s->rw << SCR_RW_LSB | SCR_ITE;
 }
 static void restart(stub *s) {
+    if (s->n_pulses++ - s->first_lost < s->n_lost)
+        return;
     s->n_restarts += 1;
     *prsr(s) = (*prsr(s) & ~(uint32_t)PRSR_HALTED) | PRSR_SDR;
     *scr(s) = (*scr(s) & ~SCR_STATUS) | STATUS_RUNNING;
@@ -150,13 +153,14 @@ static void set_up(stub *s) {
 }
 static void tear_down(stub *s) { free(s->monitor); }
 
-static xcm_code ask(stub *s, xcm_function function) {
+static xcm_code ask_as(stub *s, xcm_function function, uint64_t sender) {
     uint8_t packet[XCM_HEADER_BYTES];
     s->code = XCM_INTERNAL;
-    xcm_submit(s->monitor, packet, xcm_seal(packet, XCM_GET, xcm_op_code((uint8_t)function), 0, 0, 0), 1, true);
+    xcm_submit(s->monitor, packet, xcm_seal(packet, XCM_GET, xcm_op_code((uint8_t)function), 0, 0, 0), sender, true);
     xcm_tick(s->monitor);
     return s->code;
 }
+static xcm_code ask(stub *s, xcm_function function) { return ask_as(s, function, 1); }
 
 static bool has_written(const stub *s, xcm_block block, uint32_t offset) {
     for (uint32_t i = 0; i < s->n_writes; i++)
@@ -337,6 +341,97 @@ static void test_a_target_in_the_kernel(void **state) {
     expect_wrong_level(3, UINT32_MAX, 0xf);
 }
 
+// The target gets another pulse, and EDPRSR.SDR of an earlier restart is no answer to this one.
+static void test_a_restart_that_is_lost(void **state) {
+    enum { TRIES = 8 };
+    static const uint32_t losses[][2] = {{0, 1}, {1, 2}};
+    stub s;
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        set_up(&s);
+        s.el = 1;
+        s.n_levels = UINT32_MAX;
+        s.first_lost = losses[i][0];
+        s.n_lost = losses[i][1];
+        assert_int_equal(ask(&s, XCM_LISTEN_START), XCM_DONE);
+        assert_int_equal(ask(&s, XCM_HALT_REQ), XCM_WRONG_LEVEL);
+        assert_int_equal(s.n_pulses, TRIES + 1);
+        assert_int_equal(s.n_restarts, TRIES + 1 - s.n_lost);
+        assert_false(*prsr(&s) & PRSR_HALTED);
+        assert_int_equal(ask(&s, XCM_LISTEN_STOP), XCM_DONE);
+        tear_down(&s);
+    }
+}
+
+static void test_senders_that_do_not_own_the_target(void **state) {
+    stub s;
+    (void)state;
+    set_up(&s);
+    assert_int_equal(ask(&s, XCM_LISTEN_START), XCM_DONE);
+    const uint32_t n_writes = s.n_writes;
+    assert_int_equal(ask_as(&s, XCM_HALT_REQ, 2), XCM_NOT_OWNER);
+    assert_int_equal(ask_as(&s, XCM_LISTEN_STOP, 2), XCM_NOT_OWNER);
+    assert_int_equal(s.n_writes, n_writes);
+    assert_int_equal(ask(&s, XCM_LISTEN_STOP), XCM_DONE);
+    tear_down(&s);
+}
+
+// -- What needs no target: lengths of packets, and conditions of branches.
+
+// The elements of a packet fill it.
+static void test_elements_that_do_not_fill_the_packet(void **state) {
+    enum { AT_CHECKSUM = 6, AT_N = 12 };
+    uint8_t packet[XCM_HEADER_BYTES + 16];
+    xcm_packet header;
+    (void)state;
+    for (uint8_t n = 0; n < 4; n++) {
+        const uint32_t n_bytes = xcm_seal(packet, XCM_GET, xcm_op_code(XCM_STATUS), 0, 0, 2);
+        packet[AT_N] = n;
+        const uint16_t checksum = xcm_checksum(packet, n_bytes);
+        packet[AT_CHECKSUM] = (uint8_t)checksum;
+        packet[AT_CHECKSUM + 1] = (uint8_t)(checksum >> 8);
+        assert_int_equal(xcm_check_packet(packet, n_bytes, XCM_GET, &header), n == 2 ? XCM_DONE : XCM_BAD_LENGTH);
+    }
+}
+
+// Flags as CMP sets them, beside the comparisons of C.
+static void test_conditional_branches(void **state) {
+    static const int64_t values[] = {0, 1, -1, 2, -2, INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1};
+    const uint32_t n_values = sizeof values / sizeof values[0];
+    (void)state;
+    for (uint32_t i = 0; i < n_values * n_values; i++) {
+        const int64_t a = values[i / n_values], b = values[i % n_values];
+        const uint64_t ua = (uint64_t)a, ub = (uint64_t)b;
+        int64_t difference;
+        const bool overflows = __builtin_sub_overflow(a, b, &difference);
+        const bool is_equal = a == b, is_less = a < b, is_below = ua < ub, is_negative = difference < 0;
+        const bool holds[16] = {is_equal,
+                                !is_equal,
+                                !is_below,
+                                is_below,
+                                is_negative,
+                                !is_negative,
+                                overflows,
+                                !overflows,
+                                !is_below && !is_equal,
+                                is_below || is_equal,
+                                !is_less,
+                                is_less,
+                                !is_less && !is_equal,
+                                is_less || is_equal,
+                                true,
+                                true};
+        const uint32_t flags =
+            (uint32_t)is_negative << 31 | (uint32_t)is_equal << 30 | (uint32_t)!is_below << 29 | (uint32_t)overflows << 28;
+        for (uint32_t condition = 0; condition < 16; condition++) {
+            // B.cond, 64 bytes ahead.
+            const xcm_next next = xcm_next_of(0x1000, 0x54000000 | 16 << 5 | condition, flags);
+            assert_int_equal(next.kind, XCM_NEXT_KNOWN);
+            assert_int_equal(next.address, holds[condition] ? 0x1040 : 0x1004);
+        }
+    }
+}
+
 // -- Every code of a reply has a sentence of its own.
 
 static void test_each_code_has_its_sentence(void **state) {
@@ -366,6 +461,10 @@ int main(void) {
         cmocka_unit_test(test_a_software_lock_that_does_not_open),
         cmocka_unit_test(test_a_target_in_aarch32),
         cmocka_unit_test(test_a_target_in_the_kernel),
+        cmocka_unit_test(test_a_restart_that_is_lost),
+        cmocka_unit_test(test_senders_that_do_not_own_the_target),
+        cmocka_unit_test(test_elements_that_do_not_fill_the_packet),
+        cmocka_unit_test(test_conditional_branches),
         cmocka_unit_test(test_each_code_has_its_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

@@ -123,7 +123,7 @@ def first_difference(got, want):
 
 
 def without_numbers(said):
-    return re.sub(rb"[0-9]+", b"#", said)
+    return re.sub(rb"-?[0-9]+", b"#", said)
 
 
 def judge(row, tool, oracle, guests, options):

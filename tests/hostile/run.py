@@ -21,7 +21,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "support"))
-from claims import CROSS, built_guest, check_names, contains, equal, new_scratch, run_tests, test  # noqa: E402
+from claims import CROSS, built_guest, contains, equal, new_scratch, read_options, run_tests, test  # noqa: E402
 
 options = None
 scratch = None
@@ -358,26 +358,19 @@ def scripts_are_found_wherever_they_lie():
 def main():
     global options, scratch
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--tally", required=True, help="the program under test")
     parser.add_argument("--guest", help=argparse.SUPPRESS)
     parser.add_argument("--grow", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
-    options.tally = os.path.abspath(options.tally)
+    options = read_options(parser)
     if options.grow:
         scratch = tempfile.gettempdir()
         print(grown(options.grow[0], int(options.grow[1])))
         return 0
-    check_names(options.names)
-    scratch = new_scratch("hostile-")
-    try:
+    with new_scratch("hostile-") as scratch:
         options.guest = built_guest(scratch, os.path.join(HERE, "guest.c"))
         if not options.guest:
             print(f"no {CROSS} to build the RISC-V programs with")
             return 77
         return run_tests(options.names)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

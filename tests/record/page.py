@@ -24,7 +24,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PACKAGES = os.path.join(ROOT, "src", "report", "page", "node_modules")
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
 from browser import Browser  # noqa: E402
-from claims import Skip, check_names, contains, equal, new_scratch, run_tests, test  # noqa: E402
+from claims import Skip, contains, equal, new_scratch, read_options, run_tests, test  # noqa: E402
 
 CLEAN = {name: os.environ[name] for name in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LD_LIBRARY_PATH") if name in os.environ}
 EVENTS = "cycles,instructions,l1d.load_miss"
@@ -289,18 +289,11 @@ def speedscope_shows_our_export():
 def main():
     global options, scratch
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tally", required=True)
     parser.add_argument("--guests", default="")
     parser.add_argument("--pictures", help="folder for screenshots")
-    parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
-    options.tally = os.path.abspath(options.tally)
-    check_names(options.names)
-    scratch = new_scratch("page-")
-    try:
+    options = read_options(parser)
+    with new_scratch("page-") as scratch:
         return run_tests(options.names)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

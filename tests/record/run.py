@@ -22,7 +22,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-from claims import CROSS, Skip, check_names, contains, equal, new_scratch, run_tests, test  # noqa: E402
+from claims import CROSS, Skip, contains, equal, new_scratch, read_options, run_tests, test  # noqa: E402
 
 CLEAN = {name: os.environ[name] for name in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LD_LIBRARY_PATH") if name in os.environ}
 GUESTS = ["demo", "kernel_nbody", "lang_dynamic", "process_family", "process_exec", "threads_sync", "signals_delivery", "memory_code",
@@ -752,6 +752,12 @@ def the_error_of_samples_is_what_sql_says():
     # A signal of every hart is one event of the truth.
     harts, _, _ = record("harts.profile", "--harts", "2", "-P", "rvhpm:linux", "-c", "997", "-e", "r5", "--", guest("threads_sync"))
     equal(rows(harts, "SELECT truth FROM sampled"), [("hart.insn_branch + hart.insn_jal + hart.insn_jalr",)])
+    # So is one of several slices. Signals of a shared unit that have a name for each hart are summed up.
+    slices, _, _ = record("slices.profile", "--harts", "2", "--set", "l2.slices=2", "-P", "rvhpm:linux", "-c", "97", "-e", "r4", "--", guest("threads_sync"))
+    equal(rows(slices, "SELECT truth FROM sampled"), [("l2.readmiss_hart0 + l2.readmiss_hart1",)])
+    for n_samples, n_lost, total in rows(slices, "SELECT n_samples, n_lost, (SELECT sum(total) FROM event WHERE name LIKE 'l2.readmiss\\_hart_' ESCAPE '\\') FROM sampled"):
+        if not 0 <= total // 97 - n_samples - n_lost <= 4:
+            raise AssertionError(f"{n_samples} samples and {n_lost} lost of {total} misses")
     fails(["report", "--against-truth", "-e", "instructions", path], 2, "this event was not sampled; cycles was")
     fails(["report", "--against-truth", "--children", path], 2, "leave out --children")
     plain, _, _ = record("plain.profile", "--", assembled())
@@ -792,6 +798,21 @@ def only_a_pmu_that_interrupts_samples():
 
 
 @test
+def memory_follows_the_code_and_not_the_length_of_a_run():
+    for words in ([], ["-g"]):
+        kib = []
+        for length in ("1", "12"):
+            process = subprocess.Popen([options.tally, "record", "-q", *words, "-o", file("length.profile"), "--", guest("kernel_strings"), length],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            equal(process.returncode, 0, f"{words} {length}")
+            kib.append(usage.ru_maxrss)
+        if kib[1] > 1.15 * kib[0]:
+            raise AssertionError(f"{words}: a run 12 times longer takes {kib[1]} KiB, the short one {kib[0]}")
+
+
+@test
 def a_full_disk_loses_the_profile_and_nothing_else():
     status, _, stderr = tally("record", "-q", "-o", "/dev/full", "--", assembled())
     equal(status, 7, stderr)
@@ -815,17 +836,10 @@ def a_profile_says_what_was_recorded():
 def main():
     global options, scratch
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tally", required=True)
     parser.add_argument("--guests", default="")
-    parser.add_argument("names", nargs="*")
-    options = parser.parse_args()
-    options.tally = os.path.abspath(options.tally)
-    check_names(options.names)
-    scratch = new_scratch("record-")
-    try:
+    options = read_options(parser)
+    with new_scratch("record-") as scratch:
         return run_tests(options.names)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Tests that are functions named as claims: what those of tests/cli and tests/hostile share. A line per test says how it went."""
+import contextlib
 import os
 import shutil
 import subprocess
@@ -34,11 +35,27 @@ def contains(text, *parts):
             raise AssertionError(f"no {part!r} in {text!r}")
 
 
+def read_options(parser):
+    """Options of the command line, with those that all test programs have: --tally, an absolute path, and names of tests."""
+    parser.add_argument("--tally", required=True, help="the program under test")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    options.tally = os.path.abspath(options.tally)
+    unknown = set(options.names) - {function.__name__ for function in tests}
+    if unknown:
+        sys.exit(f"run.py: no such test: {' '.join(sorted(unknown))}")
+    return options
+
+
+@contextlib.contextmanager
 def new_scratch(prefix):
     """A folder for the run that other users can look into."""
     scratch = tempfile.mkdtemp(prefix=prefix)
     os.chmod(scratch, 0o755)
-    return scratch
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def built_guest(scratch, source):
@@ -48,12 +65,6 @@ def built_guest(scratch, source):
     path = os.path.join(scratch, "guest")
     subprocess.run([CROSS, "-O2", "-static", "-pthread", "-o", path, source], check=True)
     return path
-
-
-def check_names(names):
-    unknown = set(names) - {function.__name__ for function in tests}
-    if unknown:
-        sys.exit(f"run.py: no such test: {' '.join(sorted(unknown))}")
 
 
 def run_tests(names, why_not=lambda function: None):

@@ -20,7 +20,7 @@ import xml.etree.ElementTree
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-from claims import CROSS, built_guest, check_names, contains, equal, new_scratch, run_tests, test  # noqa: E402
+from claims import CROSS, built_guest, contains, equal, new_scratch, read_options, run_tests, test  # noqa: E402
 from schemas import violations  # noqa: E402
 
 options = None
@@ -293,17 +293,10 @@ def wrong_requests_are_refused_before_anything_runs():
 def main():
     global options, scratch
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tally", required=True)
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
-    options.tally = os.path.abspath(options.tally)
-    check_names(options.names)
-    scratch = new_scratch("sweep-")
-    try:
+    options = read_options(parser)
+    with new_scratch("sweep-") as scratch:
         options.guest = built_guest(scratch, os.path.join(ROOT, "tests", "cli", "guest.c"))
         return run_tests(options.names, lambda function: None if options.guest else f"no {CROSS} to build the RISC-V program with")
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

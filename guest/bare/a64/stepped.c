@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Code at EL0 of hart 1 that is awkward to step: loops of exclusives, a branch to itself, system
- * calls that return, and a branch to an odd address that never comes back. Without translation. A
- * monitor that sets `spins` must clear x4 at the label `spin`, where the program would stay. */
+ * Code at EL0 of hart 1 that is awkward to step: an instruction that is trapped and comes again,
+ * loops of exclusives, a branch to itself, system calls that return, and a branch to an odd address
+ * that never comes back. Without translation. A monitor that sets `spins` must clear x4 at the label `spin`, where the program would stay. */
 #include "a64.h"
 
 enum { ROUNDS = 5, SCTLR = 0x30d00980 };
@@ -12,13 +12,15 @@ extern char step_vectors[], odd[];
 volatile u64 spins, lingers; /* set by a test before the start; lingers: turns of a loop before the end */
 u64 counter;
 volatile u64 n_calls; /* that EL1 has answered */
+volatile u64 n_traps; /* of floating point, which EL1 then permits */
 volatile outcome last;
 volatile u64 is_done;
 
 __asm__("    .text\n"
         "    .balign 64\n"
-        "    .global stepped, spin, odd, take, put_back, leave, call\n"
+        "    .global stepped, lazy, spin, odd, take, put_back, leave, call\n"
         "stepped: mov x19, x0\n"
+        "lazy: fmov d0, xzr\n"
         "take: ldxr x2, [x1]\n" /* counts up; a loop of exclusives alone */
         "    add x2, x2, #1\n"
         "    stxr w3, x2, [x1]\n"
@@ -54,10 +56,18 @@ __asm__("    .text\n"
         "    .balign 128\n"
         "    stp x0, x1, [sp, #-16]!\n"
         "    mrs x0, esr_el1\n"
-        "    ldr w1, =0x56000002\n"
+        "    ldr w1, =0x1fe00000\n"
+        "    cmp w0, w1\n"
+        "    b.ne 2f\n"
+        "    mov x0, #3 << 20\n"
+        "    msr cpacr_el1, x0\n"
+        "    ldr x0, =n_traps\n"
+        "    b 3f\n"
+        "2:  ldr w1, =0x56000002\n"
         "    cmp w0, w1\n"
         "    b.ne 1f\n"
         "    ldr x0, =n_calls\n"
+        "3:\n"
         "    ldr x1, [x0]\n"
         "    add x1, x1, #1\n"
         "    str x1, [x0]\n"
@@ -75,7 +85,7 @@ static void second(void) {
     msr(scr_el3, 0x431);
     msr(cptr_el3, 0);
     msr(mdcr_el3, 0);
-    msr(cpacr_el1, 3 << 20);
+    msr(cpacr_el1, 0);
     extern char vectors_el3[];
     msr(vbar_el3, vectors_el3);
     msr(vbar_el1, step_vectors);
@@ -104,5 +114,6 @@ int main(void) {
     CHECK(last.elr, odd + 2);
     CHECK(counter, 0);
     CHECK(n_calls, 3);
+    CHECK(n_traps, 1);
     return 0;
 }

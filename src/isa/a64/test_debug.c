@@ -324,6 +324,53 @@ static void test_ready_follows_the_clock_of_the_core(void **state) {
     free(h);
 }
 
+// An error of the channel stops everything until it is cleared. In Memory access mode EDITR is one.
+static void test_errors_stop_instructions_and_words(void **state) {
+    enum { DTRRX = 0x80, DTRTX = 0x8c, MOV_X5_2 = 0xd2800045, MSR_DTRTX_X5 = 0xd5130505, MRS_X5_DTRRX = 0xd5330505 };
+    (void)state;
+    tl_hart *h = new_hart();
+    const uint64_t *x5 = &tl_a64(h)->x[5];
+    tl_a64_halt(h, TL_A64_STATUS_REQUEST);
+    write_at(h, EDITR, MOV_X5_1);
+    assert_int_equal(*x5, 1);
+    write_at(h, EDSCR, read_at(h, EDSCR) | TL_A64_EDSCR_MA);
+    write_at(h, EDITR, MOV_X5_2);
+    assert_int_equal(read_at(h, EDSCR) & (TL_A64_EDSCR_ITO | TL_A64_EDSCR_ERR), TL_A64_EDSCR_ITO | TL_A64_EDSCR_ERR);
+    write_at(h, EDSCR, read_at(h, EDSCR) & ~(uint32_t)TL_A64_EDSCR_MA);
+    write_at(h, EDITR, MOV_X5_2); // the error is still there
+    assert_int_equal(*x5, 1);
+    write_at(h, EDRCR, CSE);
+    write_at(h, EDITR, MOV_X5_2);
+    assert_int_equal(*x5, 2);
+    // A word for the core: the second one is too many.
+    write_at(h, DTRRX, 11);
+    assert_true(read_at(h, EDSCR) & TL_A64_EDSCR_RXFULL);
+    write_at(h, DTRRX, 12);
+    assert_int_equal(read_at(h, EDSCR) & (TL_A64_EDSCR_RXO | TL_A64_EDSCR_ERR), TL_A64_EDSCR_RXO | TL_A64_EDSCR_ERR);
+    write_at(h, EDRCR, CSE);
+    write_at(h, EDITR, MRS_X5_DTRRX);
+    assert_int_equal(*x5, 11);
+    assert_false(read_at(h, EDSCR) & TL_A64_EDSCR_RXFULL);
+    // A word from the core: it can be read once.
+    write_at(h, EDITR, MSR_DTRTX_X5);
+    assert_true(read_at(h, EDSCR) & TL_A64_EDSCR_TXFULL);
+    assert_int_equal(read_at(h, DTRTX), 11);
+    assert_false(read_at(h, EDSCR) & (TL_A64_EDSCR_TXFULL | TL_A64_EDSCR_ERR));
+    (void)read_at(h, DTRTX);
+    assert_int_equal(read_at(h, EDSCR) & (TL_A64_EDSCR_TXU | TL_A64_EDSCR_ERR), TL_A64_EDSCR_TXU | TL_A64_EDSCR_ERR);
+    // In Memory access mode a word is an instruction, and the last one is still under way.
+    const uint64_t soon = h->now + 100;
+    uint32_t value;
+    write_at(h, EDRCR, CSE);
+    assert_true(tl_a64_debug_write(h, EDITR, soon, MOV_X5_1));
+    assert_true(tl_a64_debug_read(h, EDSCR, soon, &value));
+    assert_true(tl_a64_debug_write(h, EDSCR, soon, value | TL_A64_EDSCR_MA));
+    assert_true(tl_a64_debug_write(h, DTRRX, soon, 13));
+    assert_true(tl_a64_debug_read(h, EDSCR, soon + 10, &value));
+    assert_int_equal(value & (TL_A64_EDSCR_RXO | TL_A64_EDSCR_RXFULL | TL_A64_EDSCR_ERR), TL_A64_EDSCR_RXO | TL_A64_EDSCR_ERR);
+    free(h);
+}
+
 static void test_unpredictable_instructions_follow_the_policy(void **state) {
     (void)state;
     static const struct {
@@ -566,6 +613,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_halted_hart_waits_and_no_interrupt_ends_that),
     cmocka_unit_test(test_a_restart_takes_the_bit_of_the_software_step),
     cmocka_unit_test(test_ready_follows_the_clock_of_the_core),
+    cmocka_unit_test(test_errors_stop_instructions_and_words),
     cmocka_unit_test(test_unpredictable_instructions_follow_the_policy),
     cmocka_unit_test(test_instructions_of_a_debugger_retire_nowhere),
     cmocka_unit_test(test_dcps3_needs_secure_debug),
