@@ -73,6 +73,7 @@ bench:
 	@bench/system.py $(filter --quick --record,$(BENCH))
 	@bench/arm64.py $(filter --quick --record,$(BENCH))
 	@bench/detailed.py $(filter --quick --record,$(BENCH))
+	@bench/netburst.py $(filter --quick --record,$(BENCH))
 	@bench/tenants.py $(filter --quick --record,$(BENCH))
 
 fuzz:

@@ -49,7 +49,7 @@ typedef struct tl_profile_report_options {
     const char *sort;
     // Columns: events, metrics, formulas, separated by commas. NULL: the recorded ones.
     const char *events;
-    const char *order;    // column that sorts rows, largest first; NULL: the first one
+    const char *order;    // column or formula that sorts, largest first; NULL: the first column
     double percent_limit; // rows below this share of the first column's total are left out
     tl_profile_format format;
     bool has_color;

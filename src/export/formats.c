@@ -21,7 +21,8 @@ const tl_export_format tl_export_formats[] = {
     {"trace", "trace.json", "The course of a run of tally record -I, as trace events: Perfetto, chrome://tracing.", false, tl_export_trace},
     {"openmetrics", "profile.prom", "Totals of the run as OpenMetrics: Prometheus and what reads its text.", false, tl_export_openmetrics},
     {"bmf", "profile.bmf.json", "Totals of the run as Bencher Metric Format: bencher.", false, tl_export_bmf},
-    {"codspeed", "profile.codspeed.json", "Time of the run as results of instrument walltime: CodSpeed's runner.", false, tl_export_codspeed},
+    {"codspeed", "profile.codspeed.json", "Time of the run as results of instrument walltime: CodSpeed's runner.", false,
+     tl_export_codspeed},
     {"gem5", "stats.txt", "Totals of the run as gem5 prints statistics: parsers of stats.txt.", false, tl_export_gem5},
 };
 const uint32_t tl_export_n_formats = sizeof tl_export_formats / sizeof *tl_export_formats;

@@ -433,6 +433,8 @@ static void run_hart(tl_os *os, tl_hart *h) {
         os->turn.hart = NULL;
     } else if (stop == TL_STOP_TRAP) {
         os->turns.steady = 0;
+        if (h->attribution) // cycles of other harts may have been taken back since
+            tl_attribution_own_end(h);
         handle_trap((tl_thread *)h->client);
     } else if (stop == TL_STOP_BREAK) {
         os->report = (tl_os_report){.stop = TL_OS_BREAK, .break_hart = h->id};

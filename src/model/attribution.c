@@ -77,11 +77,12 @@ struct tl_attribution {
     uint32_t *index; // hash table of row numbers + 1; 0: empty
     uint32_t index_mask;
     own_hart harts[TL_MAX_HARTS];
-    uint64_t owner_space, owner_pc; // of the instruction that owns what is not booked yet
-    uint64_t *owner_counts;         // of its context; NULL: there is no call graph
-    tl_context_sink *sink;          // or NULL
-    bool has_run;                   // some hart has
-    bool owner_is_access;           // it moves what tl_attribution_own_access says
+    uint64_t owner_space, owner_pc;   // of the instruction that owns what is not booked yet
+    uint64_t before_space, before_pc; // the owner before, of a run of tl_attribution_own_running
+    uint64_t *owner_counts;           // of its context; NULL: there is no call graph
+    tl_context_sink *sink;            // or NULL
+    bool has_run;                     // some hart has
+    bool owner_is_access;             // it moves what tl_attribution_own_access says
     uint32_t owner_hart;
     cell_ranges of_accesses, of_all;
     row_groups *groups; // of each row
@@ -576,6 +577,22 @@ TL_ALWAYS_INLINE void own(tl_hart *h, uint64_t pc, bool is_access) {
 }
 
 void tl_attribution_own(tl_hart *h, uint64_t pc) { own(h, pc, false); }
+
+void tl_attribution_own_running(tl_hart *h, uint64_t pc) {
+    tl_attribution *a = h->attribution;
+    a->has_run = true;
+    a->before_space = a->owner_space;
+    a->before_pc = a->owner_pc;
+    own(h, pc, false);
+}
+
+void tl_attribution_own_as_before(tl_hart *h) {
+    tl_attribution *a = h->attribution;
+    book_owned(a);
+    a->owner_space = a->before_space;
+    a->owner_pc = a->before_pc;
+    a->owner_is_access = false;
+}
 
 void tl_attribution_own_access(tl_hart *h, uint64_t pc) { own(h, pc, true); }
 

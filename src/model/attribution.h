@@ -66,6 +66,10 @@ tl_context_sink *tl_attribution_sink(const tl_hart *h); // NULL: there is no cal
 void tl_attribution_begin(tl_hart *h);
 // Counts from now on, on any hart, belong to the instruction at pc.
 void tl_attribution_own(tl_hart *h, uint64_t pc);
+// The same, in a run that never calls tl_attribution_end.
+void tl_attribution_own_running(tl_hart *h, uint64_t pc);
+// Counts from now on belong to the owner before the last call of tl_attribution_own_running.
+void tl_attribution_own_as_before(tl_hart *h);
 // For what a call of tl_mem_port.reach_load, reach_store or fetch counts: no more than units of
 // memory and its causes of lost cycles.
 void tl_attribution_own_access(tl_hart *h, uint64_t pc);

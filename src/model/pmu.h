@@ -162,6 +162,8 @@ struct tl_pmu_type {
     // A bit for each interrupt line of a hart that the design may raise.
     uint64_t (*irqs)(const tl_pmu *pmu);
     void (*notice)(tl_pmu *pmu, const tl_hart *h, tl_notice notice); // the context may have changed
+    // At the end of a run: one sentence about what software of the guest lost. false: nothing.
+    bool (*tell_loss)(const tl_pmu *pmu, char *ret_sentence, size_t size_bytes);
     // A process gets this hart and does not trust the process before it. is_granted: the new
     // process may use the design.
     void (*hand_over)(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted);

@@ -77,7 +77,7 @@ tl_status tl_profile_formula(const tl_profile *profile, const char *text, tl_are
     return compile(&(formula_scope){profile, arena, 0, err != NULL, &n_names, &refusal}, text, ret_formula, err);
 }
 
-static tl_status add_column(const tl_profile *profile, tl_profile_columns *columns, const char *name, tl_error *err) {
+tl_status tl_profile_columns_add(const tl_profile *profile, tl_profile_columns *columns, const char *name, tl_error *err) {
     const uint32_t number = tl_profile_find_event(profile, name);
     tl_profile_column column = {.name = tl_arena_strdup(&columns->arena, name), .unit = "", .meaning = ""};
     tl_profile_column *larger = realloc(columns->items, (columns->n + 1) * sizeof *larger);
@@ -108,7 +108,7 @@ static tl_status add_shown(const tl_profile *profile, tl_profile_columns *column
         if (next == TL_PROFILE_NONE)
             break;
         last = profile->events[next].place;
-        status = add_column(profile, columns, profile->events[next].name, err);
+        status = tl_profile_columns_add(profile, columns, profile->events[next].name, err);
     }
     return status;
 }
@@ -120,7 +120,7 @@ tl_status tl_profile_columns_init(const tl_profile *profile, const char *names, 
     if (!names)
         status = add_shown(profile, ret_columns, err);
     while (names && status == TL_OK && tl_next_name(&names, name, sizeof name))
-        status = add_column(profile, ret_columns, name, err);
+        status = tl_profile_columns_add(profile, ret_columns, name, err);
     if (status == TL_OK && ret_columns->n == 0)
         status = tl_fail(err, TL_EINVAL, "no event is named; write -e cycles, say");
     if (status != TL_OK)

@@ -22,6 +22,8 @@ typedef struct tl_profile_columns {
 // nearest names. The profile must outlive the columns.
 TL_MUST_CHECK tl_status tl_profile_columns_init(const tl_profile *profile, const char *names, tl_profile_columns *ret_columns,
                                                 tl_error *err);
+// One more column.
+TL_MUST_CHECK tl_status tl_profile_columns_add(const tl_profile *profile, tl_profile_columns *columns, const char *name, tl_error *err);
 void tl_profile_columns_done(tl_profile_columns *columns);
 // Compiles a formula over names of the profile into the arena.
 TL_MUST_CHECK tl_status tl_profile_formula(const tl_profile *profile, const char *text, tl_arena *arena, const tl_formula **ret_formula,

@@ -351,16 +351,19 @@ static int by_rank(const void *a, const void *b) {
     return 0;
 }
 
-static tl_status sort_rows(tl_profile_rows *rows, const char *order, tl_error *err) {
+// The column that sorts. One that is not shown becomes the last one.
+static tl_status find_order(tl_profile_rows *rows, const char *order, uint32_t *ret_column, tl_error *err) {
     uint32_t column = 0;
     while (order && column < rows->columns.n && strcmp(order, rows->columns.items[column].name) != 0)
         column++;
-    if (column == rows->columns.n)
-        return tl_fail(err, TL_EINVAL, "--order %s: no column has this name; name it with -e, too", order);
+    *ret_column = column;
+    return column < rows->columns.n ? TL_OK : tl_profile_columns_add(rows->profile, &rows->columns, order, err);
+}
+
+static void sort_rows(tl_profile_rows *rows, uint32_t column) {
     for (uint32_t i = 0; i < rows->n; i++)
         rows->rows[i].rank = tl_profile_real(tl_profile_rows_value(rows, &rows->rows[i], column));
     qsort(rows->rows, rows->n, sizeof *rows->rows, by_rank);
-    return TL_OK;
 }
 
 // The events that columns read, one for each slot of the sums.
@@ -427,6 +430,13 @@ tl_status tl_profile_rows_init(const tl_profile *profile, const char *sort, cons
         status = tl_profile_columns_init(profile, events, &rows->columns, err);
     if (status != TL_OK)
         return status;
+    const uint32_t n_shown = rows->columns.n;
+    uint32_t order_column;
+    status = find_order(rows, order, &order_column, err);
+    if (status != TL_OK) {
+        tl_profile_columns_done(&rows->columns);
+        return status;
+    }
     uint32_t *slot_of_event = malloc(n_events * sizeof *slot_of_event);
     bool *marked = calloc(n_events, sizeof *marked);
     rows->values = calloc(n_events, sizeof *rows->values);
@@ -439,10 +449,12 @@ tl_status tl_profile_rows_init(const tl_profile *profile, const char *sort, cons
         status = no_table_memory(err);
     free(slot_of_event);
     free(marked);
-    if (status == TL_OK)
-        status = sort_rows(rows, order, err);
-    if (status != TL_OK)
+    if (status == TL_OK) {
+        sort_rows(rows, order_column);
+        rows->columns.n = n_shown;
+    } else {
         tl_profile_rows_done(rows);
+    }
     return status;
 }
 

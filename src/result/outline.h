@@ -22,6 +22,7 @@ typedef struct tl_counted { // an event that a PMU counts while the program runs
     const tl_formula *truth;     // formula of the name; NULL: the sum of `cells`
     const tl_cell *const *cells; // by hart
     const uint32_t *n_cells;     // by hart
+    const char *truth_text;      // of `truth`, over names of signals; NULL: it is a sum
     const char *no_truth;        // reason for which nothing counts the same; NULL: something does
 } tl_counted;
 

@@ -98,6 +98,7 @@ TL_MUST_CHECK tl_status tl_perf_sampling_attach(tl_source *source, tl_machine *m
                                                 tl_arena *of_outline, tl_arena *of_run, void **ret_sampler, tl_error *err);
 void tl_perf_sampling_begin(void *sampler);
 void tl_perf_sampling_interrupted(void *sampler, tl_hart *h);
+const char *tl_perf_sampling_method(const tl_source *source, uint32_t event);
 tl_perf_plan *tl_perf_source_plan(tl_source *source);
 
 #endif

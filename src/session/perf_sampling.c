@@ -68,6 +68,11 @@ static void start(const sampler *s, on_hart *on, tl_hart *h, uint32_t e, uint64_
     s->plan->driver->start_from(on->pmu, h, on->counters[e], event->selector, (0 - left) & on->masks[on->counters[e]]);
 }
 
+const char *tl_perf_sampling_method(const tl_source *source, uint32_t event) {
+    (void)source, (void)event;
+    return "overflow interrupt";
+}
+
 void tl_perf_sampling_begin(void *sampler_) {
     sampler *s = sampler_;
     for (uint32_t i = 0; i < s->machine->n_harts; i++) {

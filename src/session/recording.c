@@ -68,11 +68,16 @@ static void take_record(tl_tap *tap, const tl_cycle_record *record) {
 
 static void take_owner(tl_tap *tap, tl_hart *h, uint64_t pc) {
     (void)tap;
-    tl_attribution_own(h, pc);
+    tl_attribution_own_running(h, pc);
+}
+
+static void take_owner_as_before(tl_tap *tap, tl_hart *h) {
+    (void)tap;
+    tl_attribution_own_as_before(h);
 }
 
 static tl_status tap(tl_recording *recording, tl_error *err) {
-    recording->tap = (tl_tap){.record = take_record, .owner = take_owner};
+    recording->tap = (tl_tap){.record = take_record, .owner = take_owner, .owner_as_before = take_owner_as_before};
     return tl_machine_tap(recording->machine, &recording->tap, err);
 }
 

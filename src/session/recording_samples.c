@@ -7,6 +7,7 @@
 
 #include "base/strbuf.h"
 #include "model/attribution.h"
+#include "profile/columns.h"
 #include "session/source.h"
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for samples of a profile"); }
@@ -43,7 +44,7 @@ static void lose(void *ctx, uint32_t event, uint64_t n) { ((tl_recorded_samples 
 tl_status tl_recorded_samples_begin(tl_session *session, uint64_t period, tl_recorded_samples *samples, tl_error *err) {
     const tl_sample_taker sampling = {.period = period, .take = take, .lose = lose, .ctx = samples};
     samples->period = period;
-    const tl_status status = tl_session_sample(session, &sampling, &samples->source, &samples->method, err);
+    const tl_status status = tl_session_sample(session, &sampling, &samples->source, err);
     if (status != TL_OK)
         return status;
     samples->lost = calloc((size_t)samples->source->n_counted + 1, sizeof *samples->lost);
@@ -76,6 +77,17 @@ static tl_status truth_of(const tl_counted *counted, const tl_outline *outline, 
     *ret_text = NULL;
     if (counted->no_truth)
         return TL_OK;
+    if (counted->truth_text) {
+        const tl_formula *formula;
+        tl_arena arena = {0};
+        tl_error unknown; // a signal that no instruction has
+        const tl_status status = tl_profile_formula(p, counted->truth_text, &arena, &formula, &unknown);
+        tl_arena_done(&arena);
+        if (status != TL_OK)
+            return TL_OK;
+        *ret_text = tl_arena_strdup(&p->arena, counted->truth_text);
+        return *ret_text ? TL_OK : no_memory(err);
+    }
     if (tl_profile_find_event(p, counted->name) != TL_PROFILE_NONE && counted->truth) {
         *ret_text = tl_arena_strdup(&p->arena, counted->name);
         return *ret_text ? TL_OK : no_memory(err);
@@ -148,10 +160,11 @@ tl_status tl_recorded_samples_end(const tl_recorded_samples *samples, const tl_o
             return no_memory(err);
         *sampled = (tl_profile_sampled){.name = tl_arena_strdup(&p->arena, counted->name),
                                         .pmu = tl_arena_strdup(&p->arena, samples->source->name),
-                                        .method = samples->method,
+                                        .method = tl_arena_strdup(&p->arena, samples->source->type->sampling_method(samples->source, e)),
                                         .period = samples->period,
                                         .n_lost = samples->lost[e]};
-        tl_status status = sampled->name && sampled->pmu ? truth_of(counted, outline, p, &sampled->truth, err) : no_memory(err);
+        tl_status status =
+            sampled->name && sampled->pmu && sampled->method ? truth_of(counted, outline, p, &sampled->truth, err) : no_memory(err);
         if (status != TL_OK)
             return status;
         if (!add_samples(samples, e, p, insn_of_row, thread_of_row))

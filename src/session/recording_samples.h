@@ -8,7 +8,6 @@
 
 typedef struct tl_recorded_samples {
     const struct tl_source *source; // NULL: nothing is sampled
-    const char *method;
     uint64_t period;
     uint64_t *lost;   // by event
     uint64_t *counts; // [n_rows][n_events]

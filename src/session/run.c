@@ -308,14 +308,12 @@ static tl_status cannot_sample(const tl_source_type *type, tl_error *err) {
                    type->pmu->name);
 }
 
-tl_status tl_session_sample(tl_session *session, const tl_sample_taker *sampling, const tl_source **ret_source, const char **ret_method,
-                            tl_error *err) {
+tl_status tl_session_sample(tl_session *session, const tl_sample_taker *sampling, const tl_source **ret_source, tl_error *err) {
     tl_plan *plan = session->plan;
     const tl_source_type *type = plan->source_type;
     if (!type->attach_sampling)
         return cannot_sample(type, err);
     *ret_source = plan->source;
-    *ret_method = type->sampling_method;
     return type->attach_sampling(plan->source, session->machine, sampling, &plan->outline->arena, &session->arena, &session->pmu_sampler,
                                  err);
 }
@@ -456,6 +454,12 @@ static void end_run(tl_session *session, tl_end_reason reason, const char *messa
         tl_forward_end(session->forward);
     session->reason = reason;
     snprintf(session->message, sizeof session->message, "%s", message);
+    for (uint32_t i = 0; i < session->machine->n_pmus; i++) {
+        const tl_machine_pmu *row = &session->machine->pmus[i];
+        char sentence[400];
+        if (row->pmu && row->type->tell_loss && row->type->tell_loss(row->pmu, sentence, sizeof sentence))
+            take_note(session, sentence);
+    }
 }
 
 // One stretch; *ret_done when the caller has something to know.

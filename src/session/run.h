@@ -53,9 +53,9 @@ typedef struct tl_session_parts {
 } tl_session_parts;
 tl_session_parts tl_session_parts_of(tl_session *session);
 // Before tl_session_load, with options.sample_period: the pmu of the options samples into
-// `sampling`. Returns its events, and how samples come. TL_EINVAL: it does not interrupt.
+// `sampling`. Returns its events. TL_EINVAL: it does not interrupt.
 TL_MUST_CHECK tl_status tl_session_sample(tl_session *session, const struct tl_sample_taker *sampling, const struct tl_source **ret_source,
-                                          const char **ret_method, tl_error *err);
+                                          tl_error *err);
 // `interval` is called at the end of each interval but the last, when tallies are synced, and
 // `visit` (tl_region_visit_fn) at borders of regions. NULL: nothing is.
 void tl_session_watch_course(tl_session *session, void (*interval)(void *ctx, uint64_t now_cycles),

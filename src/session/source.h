@@ -65,7 +65,8 @@ typedef struct tl_source_type {
     void (*begin_sampling)(void *sampler); // the program is loaded; interrupt lines are enabled
     // A line of the hart is pending before the instruction at h->pc. Clears it.
     void (*interrupted)(void *sampler, tl_hart *h);
-    const char *sampling_method; // how samples come, in a few words
+    // How samples of an event come, in a few words, borrowed from the source.
+    const char *(*sampling_method)(const tl_source *source, uint32_t event);
 
     // A reader that runs on the machine once the program has ended; source NULL: it reads
     // everything. NULL: there is none.

@@ -12,6 +12,7 @@ import collections
 import csv
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -193,6 +194,12 @@ def reports_agree_with_sqlite():
     status, stdout, _ = tally("report", "-j", "-s", "dso", "-e", "cycles,ipc", path)
     header, row = (json.loads(line) for line in stdout.splitlines())
     equal((status, header["schema"], row["counts"]["cycles"]), (0, "tally.profile-report/1", header["totals"]["cycles"]))
+    # A formula sorts, shown or not.
+    shown = table(path, "-s", "symbol", "-e", "cycles,cpi", "--order", "cpi")
+    ratios = [float(row["cpi"]) for row in shown if row["cpi"]]
+    equal((len(ratios) > 10, ratios), (True, sorted(ratios, reverse=True)), "in the order of cpi")
+    equal([(row["symbol"], row["cycles"]) for row in table(path, "-s", "symbol", "-e", "cycles", "--order", "cycles/instructions")],
+          [(row["symbol"], row["cycles"]) for row in shown], "by a formula that is no column")
     limited = table(path, "-s", "symbol", "-e", "cycles", "--percent-limit", "5")
     total = header["totals"]["cycles"]
     equal(len(limited), sum(20 * int(row["cycles"]) >= total for row in table(path, "-s", "symbol", "-e", "cycles")))
@@ -207,13 +214,49 @@ def annotated_source_has_text_counts_and_targets():
     if not re.search(r"^> +1,000 +\| +[0-9a-f]+: bnez t1,[0-9a-f]+ ", stdout, re.M):
         raise AssertionError(stdout)
     target = re.search(r"bnez t1,([0-9a-f]+)", stdout)[1]
-    contains(stdout, f"|{target}:\n")
+    equal(re.findall(r"\|([0-9a-f]+):$", stdout, re.M), [target], "labels")
     status, stdout, _ = tally("annotate", "-i", path, "-e", "instructions", "loops.S")
     contains(stdout, "  1,000 |   23      addi    t1, t1, -1")
     status, stdout, _ = tally("annotate", "-i", path, "--color", "always", "inner")
     contains(stdout, "\033[1;31m")
     fails(["annotate", "-i", path, "iner"], 2, "no function and no source file", "did you mean inner")
     fails(["annotate", "-i", path, "inne"], 2, "no function and no source file", "did you mean inner")
+
+
+INLINED = """
+static inline __attribute__((always_inline)) int add_up(const int *of, int n) {
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += of[i];
+    return sum;
+}
+int numbers[100];
+int main(int argc, char **argv) {
+    (void)argv;
+    numbers[argc] = 3;
+    return add_up(numbers, 100);
+}
+"""
+
+
+@test
+def inlined_calls_stand_with_their_lines():
+    if not shutil.which(CROSS):
+        raise Skip(f"there is no {CROSS}")
+    source, program = file("inlined.c"), file("inlined")
+    with open(source, "w", encoding="utf-8") as stream:
+        stream.write(INLINED)
+    subprocess.run([CROSS, "-g", "-O1", "-static", "-o", program, source], check=True)
+    path, _, _ = record("inlined.profile", "--with-sources", "--", program)
+    # Of the hundred passes of the loop, at its lines 4 and 5; the call is at line 12.
+    found = rows(path, "SELECT inlined.name, inlined.line, function.name, sum(n) FROM count JOIN instruction ON instruction.id = instruction JOIN inlined ON inlined.id = inlined "
+                       "JOIN function ON function.id = function JOIN event ON event.id = event WHERE event.name = 'hart.instret' GROUP BY 1, 2, 3")
+    equal([row[:3] for row in found], [("add_up", 12, "main")])
+    if not 300 <= found[0][3] <= 1000:
+        raise AssertionError(f"{found[0][3]} instructions of a hundred passes")
+    status, stdout, _ = tally("annotate", "-i", path, "-e", "instructions", "main")
+    contains(stdout, "sum += of[i];  # inlined: add_up")
+    fails(["report", "-e", "cycls / 2", path], 2, "cycls", "did you mean cycles")
 
 
 @test
@@ -366,7 +409,7 @@ def files_that_are_no_profiles_are_refused():
     fails(["report", file("none")], 125, "there is no such file")
     fails(["report", "-s", "color", path], 2, "the keys are dso, symbol")
     fails(["report", "-e", "cycels", path], 2, "no event of this name", "cycles")
-    fails(["report", "--order", "ipc", path], 2, "no column has this name")
+    fails(["report", "--order", "ipx", path], 2, "ipx: the profile has no event of this name")
     fails(["record", "-o", file("x"), "-e", "hart0.l1d.load_miss", "--", assembled()], 2, "no counts of this event by instruction")
 
 
@@ -417,6 +460,12 @@ def check_calls(path, status, stderr):
     equal({edge: calls[edge] for edge in CALLS}, CALLS)
     equal(sum(n for (caller, callee), n in calls.items() if callee == "handler"), 4)
     equal(entries_of(calls)["leaf"], 30 + 25 + 4 + 5)
+    # A context was called by an instruction of its parent's function.
+    called = rows(path, "SELECT instruction.function = parent.function, disassembly FROM context JOIN context parent ON parent.id = context.parent "
+                        "LEFT JOIN instruction ON instruction.id = context.call_site JOIN function ON function.id = context.function "
+                        "WHERE function.name IN ('leaf', 'twice') AND context.n_calls > 0")
+    if not called or any(is_own != 1 for is_own, _ in called):
+        raise AssertionError(f"call sites {called}")
     # A function is entered as often as its first instruction is executed.
     executed = dict(rows(path, "SELECT f.name, sum(n) FROM count JOIN instruction i ON i.id = instruction JOIN event e ON e.id = event "
                                "JOIN function f ON f.id = i.function WHERE e.name = 'hart.instret' AND i.address = f.address GROUP BY f.name"))
@@ -631,6 +680,8 @@ def intervals_and_stints_are_the_whole_run():
         equal((intervals[0][0], [a[1] for a in intervals[:-1]]), (0, [b[0] for b in intervals[1:]]), "intervals follow each other")
         if any(not (n + 1) * 100000 <= end < (n + 1) * 100000 + 20000 for n, (_, end) in enumerate(intervals[:-1])):
             raise AssertionError(f"{name}: ends of intervals {intervals}")
+        slow, _, _ = record("slow.profile", *words, "--set", "clock=250MHz", "-I", "100kc", "--", guest(name))
+        equal(rows(slow, "SELECT count(*) FROM interval WHERE end_ns <> end_cycles * 4 OR begin_ns <> begin_cycles * 4"), [(0,)], f"{name}: a cycle is 4 ns")
         # A hart has one thread at a time, and is busy as long as it has one.
         stints = rows(path, "SELECT hart, begin_cycles, end_cycles FROM stint ORDER BY hart, begin_cycles")
         equal([b for a, b in zip(stints, stints[1:]) if a[0] == b[0] and b[1] < a[2]], [], "stints do not overlap")
@@ -646,6 +697,7 @@ def intervals_and_stints_are_the_whole_run():
 @test
 def regions_are_marks_on_the_course_of_a_run():
     path, _, stderr = record("region.profile", "-I", "1ms", "--roi", "inner", "--", assembled())
+    equal(rows(path, "SELECT count(*) FROM visit WHERE end_cycles - begin_cycles < 10"), [(0,)], "a visit has the 22 instructions of inner at least")
     n_visits, name = rows(path, "SELECT count(*), region.name FROM visit JOIN region ON region.id = region")[0]
     equal(name, "inner", stderr)
     equal(n_visits, rows(path, "SELECT max(n) FROM count JOIN instruction ON instruction.id = instruction JOIN function ON function.id = function "
@@ -737,6 +789,9 @@ def the_error_of_samples_is_what_sql_says():
             n, total = sum(samples.values()), sum(truth.values())
             equal((summary["samples"], summary["truth"]), (n, total), event)
             error = 100 * (1 - sum(min(samples.get(k, 0) / n, truth.get(k, 0) / total) for k in set(samples) | set(truth)))
+            noise = 100 * sum(2 * t * (1 - t) ** n if n * t < 1 else math.sqrt(2 * t * (1 - t) / (math.pi * n)) for t in (k / total for k in truth.values())) / 2
+            if abs(noise - summary[level]["noise_percent"]) > 0.001:
+                raise AssertionError(f"{event}: noise by {level} is {summary[level]['noise_percent']}, by its formula {noise}")
             if abs(error - summary[level]["error_percent"]) > 0.001:
                 raise AssertionError(f"{event}: error by {level} is {summary[level]['error_percent']}, SQL says {error}")
         got = {line["insn"]: line["samples"] for line in lines if line["type"] == "row" and line["event"] == event}
@@ -749,6 +804,13 @@ def the_error_of_samples_is_what_sql_says():
     equal((status, {row["event"] for row in table_of}, sum(int(row["samples"]) for row in table_of)), (0, {"cycles"}, lines[1]["samples"]))
     truths = [int(row["truth"]) for row in table_of]
     equal(truths, sorted(truths, reverse=True), "rows are in the order of the truth")
+    # Each event has a counter of its own.
+    several, _, _ = record("several.profile", "-P", "rvhpm:linux", "-c", "97", "-e", "r5,r6", "--", guest("process_exec"))
+    for n_samples, n_lost, formula in rows(several, "SELECT n_samples, n_lost, truth FROM sampled"):
+        names = formula.split(" + ")
+        total, = rows(several, f"SELECT sum(total) FROM event WHERE name IN ({', '.join('?' for _ in names)})", *names)[0]
+        if not 0 <= total // 97 - n_samples - n_lost <= 4:
+            raise AssertionError(f"{formula}: {n_samples} samples and {n_lost} lost of {total}")
     # A signal of every hart is one event of the truth.
     harts, _, _ = record("harts.profile", "--harts", "2", "-P", "rvhpm:linux", "-c", "997", "-e", "r5", "--", guest("threads_sync"))
     equal(rows(harts, "SELECT truth FROM sampled"), [("hart.insn_branch + hart.insn_jal + hart.insn_jalr",)])
@@ -778,11 +840,187 @@ def an_arm_pmu_samples_too():
             raise AssertionError(f"{event}: {of}")
 
 
+NETBURST = ("-m", "netburst", "-P", "netburst")
+
+
+def retirements(path):
+    """Addresses of retired instructions by cycle, from a trace of the pipeline. Those that execute alone count in their first cycle."""
+    address, began, by_cycle, cycle = {}, {}, {}, 0
+    with open(path, encoding="ascii") as lines:
+        for kind, *words in (line.rstrip("\n").split("\t") for line in lines):
+            if kind in ("C=", "C"):
+                cycle = int(words[0]) + (cycle if kind == "C" else 0)
+            elif kind == "L" and words[1] == "0":
+                address[words[0]] = int(words[2].split(":")[0], 16)
+            elif kind == "S" and words[2] == "Al":
+                began[words[0]] = cycle
+            elif kind == "R" and words[2] == "0":
+                by_cycle.setdefault(began.get(words[0], cycle), []).append(address[words[0]])
+    return dict(sorted(by_cycle.items()))
+
+
+def interrupts_over(by_cycle, period, latency):
+    """Samples and losses of a counter that interrupts `latency` cycles after its first event behind a wrap."""
+    value, due, samples, n_lost = -period, None, collections.Counter(), 0
+    for cycle, retired in by_cycle.items():
+        if due is not None and cycle >= due:
+            samples[retired[0]] += 1
+            n_lost += value // period
+            value, due = value % period - period, None
+        value += len(retired)
+        if due is None and value > 0:
+            due = cycle + latency
+    return samples, n_lost
+
+
+@test
+def samples_by_interrupts_are_those_of_a_recount_over_the_pipeline():
+    trace = file("loops.kanata")
+    equal(tally("record", "-q", "-m", "netburst", "--pipeline", "-o", trace, "--", assembled())[0], 7)
+    by_cycle = retirements(trace)
+    for period, latency in ((97, 138), (61, 20), (300, 250), (2, 30), (1, 30)):
+        path, _, stderr = record("recount.profile", *NETBURST, "-c", str(period), "-e", "instr_retired:NBOGUSNTAG",
+                                 "--set", f"netburst.pmi_latency={latency}", "--", assembled())
+        samples, n_lost = interrupts_over(by_cycle, period, latency)
+        equal(dict(rows(path, OF_INSNS)), dict(samples), f"{period} {latency}: {stderr}")
+        equal(rows(path, "SELECT n_samples, n_lost, method FROM sampled"), [(sum(samples.values()), n_lost, "interrupt (IEBS, fixed)")], f"{period} {latency}")
+
+
+def assembled_here(name, *words):
+    if not shutil.which(CROSS):
+        raise Skip(f"there is no {CROSS}")
+    path = file(name)
+    subprocess.run([CROSS, "-g", "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-o", path, *words, os.path.join(HERE, name + ".S")], check=True)
+    return path
+
+
+@test
+def precise_samples_are_those_of_paper():
+    """Loads 1, 2, 3, .. of a loop of three: the one behind the overflow is sampled. It counts again when it begins again, unless it missed."""
+    program = assembled_here("loads")
+    path, _, _ = record("truth.profile", "-m", "netburst", "--", program)
+    loads = [address for address, in rows(path, "SELECT address FROM instruction WHERE disassembly LIKE 'ld %' ORDER BY 1")]
+    equal(len(loads), 3)
+    misses = dict(rows(path, "SELECT address, sum(n) FROM count JOIN instruction ON instruction.id = instruction JOIN event ON event.id = event "
+                             "WHERE event.name = 'core.load_miss' GROUP BY 1"))
+    equal({load: misses[load] for load in loads}, {load: 100 for load in loads}, "every load misses")
+    for event, comes_again, total in (("memory_loads", True, 300), ("replay_event:l1_load_miss", False, 300)):
+        for modifier, period in (("p", 2), ("pp", 3), ("ppp", 4), ("precise", 7)):
+            path, _, stderr = record("paper.profile", *NETBURST, "-c", str(period), "-e", f"{event}:{modifier}", "--", program)
+            apart = period if comes_again else period + 1
+            expected = collections.Counter(loads[number % 3] for number in range(period, total, apart))
+            equal(dict(rows(path, OF_INSNS)), dict(expected), f"{event}:{modifier} {period}: {stderr}")
+            equal(rows(path, "SELECT name, pmu, method, period, n_lost FROM sampled"),
+                  [(f"{event}:{modifier}", "netburst:pentium4", "precise (PEBS)", period, 0)])
+
+
+@test
+def interrupts_cost_nothing_and_precise_samples_what_the_hardware_takes():
+    exact, _, _ = record("exact.profile", "-m", "netburst", "--", guest("process_exec"))
+    by_interrupt, _, _ = record("interrupts.profile", *NETBURST, "-c", "499", "-e", "global_power_events:RUNNING,memory_loads", "--", guest("process_exec"))
+    equal(rows(by_interrupt, EXACT) == rows(exact, EXACT), True, "exact counts differ")
+    precise, _, _ = record("precise.profile", *NETBURST, "-c", "499", "-e", "memory_loads:pp", "--", guest("process_exec"))
+    for event in ("hart.instret", "hart.insn_load", "hart.insn_branch", "hart.call"):
+        of_event = EXACT.replace("ORDER", f"WHERE event.name = '{event}' ORDER")
+        equal(rows(precise, of_event), rows(exact, of_event), event)
+    n_samples, n_lost, total = rows(precise, "SELECT n_samples, n_lost, total FROM sampled, event WHERE event.name = 'hart.insn_load'")[0]
+    if n_lost != 0 or not 0 <= total // 499 - n_samples <= 3:
+        raise AssertionError(f"{n_samples} samples, {n_lost} lost of {total}")
+    cycles = [rows(path, "SELECT total FROM event WHERE name = 'hart.cycle'")[0][0] for path in (exact, precise)]
+    if cycles[1] - cycles[0] < 200 * n_samples:
+        raise AssertionError(f"an assist takes 300 cycles: {cycles}, {n_samples} samples")
+
+
+@test
+def each_method_has_its_error():
+    """Runs of their own, because the assist of a precise sample stops the pipeline where an interrupt of the same moment finds it."""
+    loads, misses = (("hart.insn_load", 1), ("hart.insn_fp_load", 1), ("hart.unc_read", -1)), (("core.load_miss", 1), ("core.load_miss_wrong", -1))
+    program = ("--max-insns", "300000", "--", guest("demo"))
+    error, noise, text = error_of(loads, "-c", "47", "-e", "memory_loads:pp", *program)
+    contains(text, "memory_loads:pp sampled by netburst:pentium4, precise (PEBS) after 47:", "next committing 9.3 %")
+    late, _, text = error_of(loads, "-c", "47", "-e", "memory_loads", *program)
+    contains(text, "memory_loads sampled by netburst:pentium4, interrupt (IEBS, fixed) after 47:")
+    if not error < 2 * noise < late:
+        raise AssertionError(f"precise samples have an error of {error} (noise {noise}), interrupts {late}")
+    error_of(misses, "-c", "7", "-e", "replay_event:l1_load_miss:pp", *program)
+
+
+def error_of(signals, *words):
+    """Error and noise by instruction, which are what SQL says, and the report."""
+    path, _, stderr = record("method.profile", *NETBURST, *words)
+    status, stdout, _ = tally("report", "--against-truth", "-j", "-s", "insn", path)
+    equal(status, 0, stderr)
+    summary = next(line for line in map(json.loads, stdout.splitlines()) if line["type"] == "sampled")
+    truth = collections.Counter()
+    for signal, sign in signals:
+        for insn, n in rows(path, "SELECT instruction, sum(n) FROM count JOIN event ON event.id = event WHERE name = ? GROUP BY 1", signal):
+            truth[insn] += sign * n
+    samples = dict(rows(path, "SELECT instruction, sum(n) FROM sample_count GROUP BY 1"))
+    n, total = sum(samples.values()), sum(truth.values())
+    error = 100 * (1 - sum(min(samples.get(insn, 0) / n, truth[insn] / total) for insn in truth))
+    equal((summary["samples"], summary["truth"]), (n, total))
+    if abs(error - summary["instruction"]["error_percent"]) > 0.001:
+        raise AssertionError(f"error is {summary['instruction']['error_percent']}, SQL says {error}")
+    return error, summary["instruction"]["noise_percent"], tally("report", "--against-truth", path)[1]
+
+
+@test
+def samples_of_two_threads_of_a_core_belong_to_their_threads():
+    path, _, _ = record("threads.profile", *NETBURST, "-c", "499", "-e", "memory_loads:pp,global_power_events:RUNNING", "--", guest("threads_sync"))
+    for number, (event, signals) in enumerate((("memory_loads:pp", ("hart.insn_load", "hart.insn_fp_load")), ("global_power_events:RUNNING", ("hart.cycle",)))):
+        marks = ", ".join("?" for _ in signals)
+        truth = dict(rows(path, f"SELECT thread, sum(n) FROM count JOIN event ON event.id = event WHERE name IN ({marks}) GROUP BY 1", *signals))
+        samples = dict(rows(path, "SELECT thread, sum(n) FROM sample_count WHERE sampled = ? GROUP BY 1", number))
+        busy = [thread for thread in truth if truth[thread] > 20 * 499]
+        if len(busy) < 2:
+            raise AssertionError(f"{event}: {truth}")
+        for thread in busy:
+            share, seen = truth[thread] / sum(truth.values()), samples.get(thread, 0) / sum(samples.values())
+            if abs(share - seen) > 0.05:
+                raise AssertionError(f"{event}: thread {thread} has {share} of the truth, {seen} of the samples")
+
+
+@test
+def what_cannot_be_sampled_together_is_said():
+    program = assembled()
+    for events, *parts in (("instr_retired:NBOGUSNTAG:pp", "precise samples come from front_end_event, execution_event and replay_event alone"),
+                           ("memory_loads:pp,replay_event:l1_load_miss:pp", "memory_loads:pp and replay_event:l1_load_miss:pp need the same detector or counter"),
+                           ("memory_loads:pp:thr=1", "precise samples go with no threshold"), ("memory_loads,memory_stores", "front-end tag"),
+                           (",".join(["global_power_events:RUNNING"] * 5), "of block"), ("replay_event:NBOGUS:pp", "replay_event:l1_load_miss"), ("nonsense", "no event 'nonsense'")):
+        fails(["record", *NETBURST, "-c", "1000", "-e", events, "-o", file("x"), "--", program], 2, *parts)
+    fails(["record", *NETBURST, "-c", str(2**39), "-o", file("x"), "--", program], 2, "too narrow for this period; write at most 549755813887")
+
+
+@test
+def a_lost_precise_sample_is_said_at_the_end():
+    on = ("--set", "pentium4=on", "--set", "netburst.ds64=on")
+    for word, verb in (("fault", "stat"), ("full", "stat"), ("full", "record")):
+        program = assembled_here("lost", "-Wl,-n,-Ttext=0x80000000,--build-id=none,--no-warn-rwx-segments", *(["-Wa,--defsym,FULL=1"] if word == "full" else []))
+        words = ["-o", file("lost.profile")] if verb == "record" else []
+        status, _, stderr = tally(verb, *words, "-m", "netburst", *on, "--bare", "--", program)
+        equal(status, 0, stderr)
+        equal(stderr.count("precise samples are lost"), 1, stderr)
+        contains(stderr, "8 of 10 precise samples are lost: 8 found their debug store area full, and 0 found it not" if word == "full"
+                 else "1 of 1 precise samples are lost: 0 found their debug store area full, and 1 found it not")
+
+
+@test
+def counts_of_what_was_taken_back_belong_to_their_instructions():
+    path, _, _ = record("back.profile", "-m", "netburst", "--", guest("process_exec"))
+    kinds = {"core.load_lookup_wrong": r"f?l[bhwdr]", "core.load_miss_wrong": r"f?l[bhwdr]", "core.taken_back_load": r"f?l[bhwdr]",
+             "core.resolve_cond": r"b", "core.resolve_indirect": r"j|ret", "core.resolve_return": r"jr t0|ret"}
+    for event, kind in kinds.items():
+        found = rows(path, "SELECT disassembly, sum(n) FROM count JOIN instruction ON instruction.id = instruction JOIN event ON event.id = event "
+                           "WHERE event.name = ? GROUP BY 1", event)
+        equal([text for text, _ in found if not re.match(kind, text)], [], event)
+        equal(sum(n for _, n in found) > 0, True, event)
+
+
 @test
 def only_a_pmu_that_interrupts_samples():
     program = assembled()
-    for pmu, machine, reason in (("rvhpm:u74", "rocket", "no interrupt at overflow"), ("dhpc", "rocket", "nothing samples with pmu dhpc"), ("netburst", "netburst", "nothing samples with pmu netburst"),
-                                 ("ccache", "rocket", "nothing samples with pmu ccache"), ("armv8", "rocket", "written for AArch64"),
+    for pmu, machine, reason in (("rvhpm:u74", "rocket", "no interrupt at overflow"), ("dhpc", "rocket", "nothing samples with pmu dhpc"),
+                                 ("smpm", "rocket", "nothing samples with pmu smpm"), ("netburst", "rocket", "no detailed core"), ("ccache", "rocket", "nothing samples with pmu ccache"), ("armv8", "rocket", "written for AArch64"),
                                  ("nonsense", "rocket", "nonsense")):
         fails(["record", "-m", machine, "-P", pmu, "-c", "1000", "-o", file("x"), "--", program], 2, reason)
     fails(["record", *SAMPLED, "-e", "retired_loads", "-o", file("x"), "--", program], 2, "portable events")

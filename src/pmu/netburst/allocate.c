@@ -195,11 +195,15 @@ static bool find_places(search *s, const tl_netburst_settings *settings) {
 static bool is_replay(const tl_netburst_request *r) { return r->event == TL_NB_REPLAY_EVENT && r->pebs_enable != 0; }
 static bool is_front_end(const tl_netburst_request *r) { return r->event == TL_NB_FRONT_END_EVENT && r->upstream != TL_NB_NO_EVENT; }
 
+static bool is_of_other_threads(const tl_netburst_request *a, const tl_netburst_request *b) {
+    return a->owners != 0 && b->owners != 0 && (a->owners & b->owners) == 0;
+}
+
 // Uops have one replay tag and one front-end tag: two meanings of it cannot be told apart.
 static const char *tag_conflict(const tl_netburst_request *a, const tl_netburst_request *b) {
     if (is_replay(a) && is_replay(b) && (a->pebs_enable != b->pebs_enable || a->matrix_vert != b->matrix_vert))
         return "replay tag";
-    return is_front_end(a) && is_front_end(b) && !is_same_tag(a, b) ? "front-end tag" : NULL;
+    return is_front_end(a) && is_front_end(b) && !is_same_tag(a, b) && !is_of_other_threads(a, b) ? "front-end tag" : NULL;
 }
 
 static bool fits(const tl_netburst_settings *settings, uint8_t owners, const tl_netburst_request *requests, uint32_t n, search *s) {
@@ -225,7 +229,9 @@ static void say_fitting(tl_text *text, const tl_netburst_settings *settings, uin
         kept[n_kept] = requests[i];
         if (!fits(settings, owners, kept, n_kept + 1, &s))
             continue;
-        tl_text_addf(text, "%s%s", n_kept ? ", " : "", requests[i].name);
+        // An event of two threads is said once.
+        if (n_kept == 0 || strcmp(kept[n_kept - 1].name, requests[i].name) != 0)
+            tl_text_addf(text, "%s%s", n_kept ? ", " : "", requests[i].name);
         n_kept += 1;
     }
 }
@@ -272,7 +278,7 @@ static uint64_t cccr_of(const search *s, uint32_t i, const tl_netburst_request *
     if (s->items[i].is_upstream)
         return running | 3 << TL_CCCR_THREAD_LSB;
     const uint32_t interrupt = owners_of(request, owners) & USR_OS_T0 ? TL_CCCR_OVF_PMI_T0 : TL_CCCR_OVF_PMI_T1;
-    return running | request->filter | (request->is_precise ? interrupt : 0);
+    return running | request->filter | (request->is_precise || request->interrupts ? interrupt : 0);
 }
 
 static void write_plan(const search *s, const tl_netburst_request *requests, uint32_t n, uint8_t owners, tl_netburst_plan *plan) {

@@ -246,10 +246,13 @@ static bool take_option(reader *r, tl_status *ret_status, tl_error *err) {
             r->request->owners |= options[i].owner;
             return true;
         }
-    if (is_same("precise", r->part)) {
-        r->request->is_precise = true;
-        return true;
-    }
+    // perf's modifiers mean the same here, because PEBS has no skid to choose.
+    static const char *const precise[] = {"precise", "p", "pp", "ppp"};
+    for (uint32_t i = 0; i < TL_COUNT_OF(precise); i++)
+        if (is_same(precise[i], r->part)) {
+            r->request->is_precise = true;
+            return true;
+        }
     const char *value = value_of(r->part, "thr");
     if (value) {
         uint64_t threshold = 0;

@@ -7,7 +7,7 @@
 //   replay_event:l1_load_miss:precise        1stL_cache_load_miss_retired
 //   raw:0x3cc:0x12000204:cccr=0x01040000     MSR of the event's ESCR, value of the ESCR
 // Options: t0, t1 (threads), u, k (privilege), thr=N (clocks with more than N), inv (with at most
-// N), edge, active=none|single|both|any, force (each increment overflows), precise (PEBS).
+// N), edge, active=none|single|both|any, force (each increment overflows), precise or pp (PEBS).
 #ifndef TL_PMU_NETBURST_CATALOGUE_H
 #define TL_PMU_NETBURST_CATALOGUE_H
 
@@ -62,6 +62,7 @@ typedef struct tl_netburst_request { // an event as somebody asks for it
     uint8_t tag_value; // of an event that tags execution by itself: raw texts
     bool is_tagging;
     bool is_precise;
+    bool interrupts; // the overflow interrupts the thread of the owners
     uint32_t pebs_enable, matrix_vert;
     uint8_t upstream;
     uint16_t upstream_mask;

@@ -2,6 +2,9 @@
 // The design's row: a tl_netburst for each core of a machine, its CSRs in each hart, its interrupt.
 #include "pmu/netburst/netburst.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/bits.h"
 #include "isa/rv/arch.h"
 #include "pmu/netburst/feed.h"
@@ -248,6 +251,26 @@ static tl_pmu *of_hart(tl_pmu *pmu, uint32_t hart) {
     return &first->cores[hart / first->threads_per_core]->threads[hart % first->threads_per_core]->pmu;
 }
 
+static bool tell_loss(const tl_pmu *pmu, char *ret_sentence, size_t size_bytes) {
+    const tl_netburst_thread *first = (const tl_netburst_thread *)pmu;
+    tl_netburst_samples_stored all = {0};
+    for (uint32_t i = 0; i < first->n_cores; i++)
+        for (uint32_t t = 0; t < first->cores[i]->n_threads; t++) {
+            const tl_netburst_samples_stored of = tl_netburst_samples_of(first->cores[i], t);
+            all.n_stored += of.n_stored;
+            all.n_lost += of.n_lost;
+            all.n_faults += of.n_faults;
+        }
+    if (all.n_lost + all.n_faults == 0)
+        return false;
+    snprintf(ret_sentence, size_bytes,
+             "pmu netburst: %" PRIu64 " of %" PRIu64 " precise samples are lost: %" PRIu64
+             " found their debug store area full, and %" PRIu64
+             " found it not mapped, not RAM or protected; empty the area sooner or make it larger, and map it before counters run",
+             all.n_lost + all.n_faults, all.n_stored + all.n_lost + all.n_faults, all.n_lost, all.n_faults);
+    return true;
+}
+
 static uint64_t irqs(const tl_pmu *pmu) { return (void)pmu, UINT64_C(1) << TL_IRQ_LCOFI; }
 
 static const tl_pmu_preset *choose(const void *settings) {
@@ -270,5 +293,6 @@ const tl_pmu_type tl_pmu_netburst = {
     .attach = attach,
     .reset = reset,
     .of_hart = of_hart,
+    .tell_loss = tell_loss,
     .irqs = irqs,
 };

@@ -215,6 +215,15 @@ typedef struct tl_netburst_host {
 
 typedef struct tl_netburst tl_netburst;
 
+// Memory of debug store areas; `transfer` as in tl_netburst_host.
+typedef struct tl_netburst_store {
+    void *ctx;
+    bool (*transfer)(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write);
+} tl_netburst_store;
+// Areas lie in this memory from now on, because a personality plays a kernel that has none in the
+// machine. `store` is copied.
+void tl_netburst_set_store(tl_netburst *n, const tl_netburst_store *store);
+
 // n_threads: 1 (without HT) or 2; with NBX, up to TL_NBX_MAX_THREADS. `host` is copied; NULL: none.
 TL_MUST_CHECK tl_status tl_netburst_new(const tl_netburst_settings *settings, uint32_t n_threads, const tl_netburst_host *host,
                                         tl_arena *arena, tl_netburst **ret_netburst, tl_error *err);

@@ -61,8 +61,12 @@ static bool transfer(const tl_netburst *n, uint32_t thread, uint64_t vaddr, void
         vaddr &= UINT32_MAX;
     if (vaddr + n_bytes - 1 > (n->settings.ds64 ? UINT64_MAX : UINT32_MAX) || vaddr + n_bytes - 1 < vaddr)
         return false;
+    if (n->store.transfer)
+        return n->store.transfer(n->store.ctx, thread, vaddr, bytes, n_bytes, is_write);
     return n->host.transfer && n->host.transfer(n->host.ctx, thread, vaddr, bytes, n_bytes, is_write);
 }
+
+void tl_netburst_set_store(tl_netburst *n, const tl_netburst_store *store) { n->store = *store; }
 
 static bool read_area(const tl_netburst *n, uint32_t thread, area *ret_area) {
     const uint64_t vaddr = n->threads[thread]->ds_area;

@@ -54,6 +54,7 @@ typedef struct tl_sampling { // of a thread, by its counter
 struct tl_netburst {
     tl_netburst_settings settings;
     tl_netburst_host host;
+    tl_netburst_store store; // of debug store areas; without transfer, the host has them
     uint32_t n_threads;
     bool errata[TL_N_ERRATA];
     tl_netburst_thread *threads[TL_NBX_MAX_THREADS];

@@ -381,6 +381,48 @@ static void test_forced_overflow_samples_every_second_event(void **state) {
     done(&r);
 }
 
+static void test_a_counter_that_samples_asks_which_threads_are_active(void **state) {
+    (void)state;
+    static const tl_netburst_occurrence load = {TL_NB_FRONT_END_EVENT, TL_ESCR_T0_USR, 1, 1};
+    rig r;
+    open_rig(&r, false);
+    sample(&r, 0, PAGE_AT, 1000);
+    wrmsr(&r, 0, TL_MSR_CCCR + 16,
+          (rdmsr(&r, TL_MSR_CCCR + 16) & ~(UINT64_C(3) << TL_CCCR_THREAD_LSB)) | 1 << TL_CCCR_THREAD_LSB); // single
+    assert_true(tl_netburst_retires(r.n, 0, &load, 1, TL_ESCR_T0_USR | TL_ESCR_T1_OS));
+    assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + 16), preset(1000));
+    assert_true(tl_netburst_retires(r.n, 0, &load, 1, TL_ESCR_T0_USR));
+    assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + 16), preset(999));
+    done(&r);
+}
+
+static void test_addresses_of_the_32_bit_format_have_32_bits(void **state) {
+    (void)state;
+    rig r;
+    open_rig(&r, false);
+    const area a = {PAGE_AT + PAGE, PAGE_AT + PAGE, PAGE_AT + 2 * PAGE, PAGE_AT + 2 * PAGE, preset(1)};
+    put_area(&r, PAGE_AT, &a);
+    sample(&r, 0, PAGE_AT, 1);
+    wrmsr(&r, 0, TL_MSR_DS_AREA, UINT64_C(0x500000000) + PAGE_AT);
+    assert_false(load_retires(&r, 0, 0, false));
+    assert_true(load_retires(&r, 0, 0, false));
+    assert_int_equal(index_of(&r, PAGE_AT), PAGE_AT + PAGE + RECORD_32);
+    done(&r);
+}
+
+static void test_each_tagged_uop_of_an_instruction_counts(void **state) {
+    (void)state;
+    static const tl_netburst_occurrence uops[] = {{TL_NB_FRONT_END_EVENT, TL_ESCR_T0_USR, 1, 1},
+                                                  {TL_NB_REPLAY_EVENT, TL_ESCR_T0_USR, 1, 1},
+                                                  {TL_NB_FRONT_END_EVENT, TL_ESCR_T0_USR, 1, 1}};
+    rig r;
+    open_rig(&r, false);
+    sample(&r, 0, PAGE_AT, 1000);
+    assert_true(tl_netburst_retires(r.n, 0, uops, TL_COUNT_OF(uops), TL_ESCR_T0_USR));
+    assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + 16), preset(998));
+    done(&r);
+}
+
 static uint64_t draw(uint64_t *x, uint64_t n) {
     *x ^= *x << 13;
     *x ^= *x >> 7;
@@ -437,6 +479,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_hostile_pointers_write_nothing_outside),
     cmocka_unit_test(test_every_condition_is_needed),
     cmocka_unit_test(test_forced_overflow_samples_every_second_event),
+    cmocka_unit_test(test_a_counter_that_samples_asks_which_threads_are_active),
+    cmocka_unit_test(test_addresses_of_the_32_bit_format_have_32_bits),
+    cmocka_unit_test(test_each_tagged_uop_of_an_instruction_counts),
     cmocka_unit_test(test_random_registers_and_areas_do_no_harm),
 };
 TL_TEST_MAIN(tests)

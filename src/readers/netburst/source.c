@@ -7,29 +7,22 @@
 
 #include "base/bits.h"
 #include "machine/keys.h"
-#include "pmu/netburst/catalogue.h"
-#include "session/source.h"
+#include "readers/netburst/source.h"
 
-typedef struct own {
-    tl_source base;
-    tl_netburst_request requests[TL_NETBURST_MAX_REQUESTS];
-    uint32_t n_requests;
-    tl_netburst_plan plan;
-    tl_counted counted[TL_NETBURST_MAX_REQUESTS];
-    const tl_counted *listed[TL_NETBURST_MAX_REQUESTS];
-} own;
-
+static const char sampled_by_default[] = "global_power_events:RUNNING";
 static const char default_events[] =
     "instr_retired:NBOGUSNTAG+NBOGUSTAG,uops_retired:NBOGUS,global_power_events:RUNNING,branch_retired:MMNM+MMTM,replay_event:l1_load_miss";
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
 static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
-    (void)options, (void)preset;
+    (void)preset;
     if (config->core.kind != TL_CORE_OUT_OF_ORDER)
         return tl_fail(err, TL_EINVAL, "-P netburst: machine %s has no detailed core, which this PMU counts; choose --machine netburst",
                        config->name);
     tl_keys_set(config, "pentium4", 1);
+    if (options->sample_period != 0)
+        tl_keys_set(config, "netburst.ds64", 1); // addresses of libraries have more than 32 bits
     return TL_OK;
 }
 
@@ -101,6 +94,7 @@ static tl_status describe(const tl_netburst_request *request, const char *name, 
         ret_counted->no_truth = "no signal counts it";
         return TL_OK;
     }
+    ret_counted->truth_text = text;
     return tl_catalogue_formula(catalogue, text, &ret_counted->truth, err);
 }
 
@@ -134,12 +128,15 @@ static tl_status refuse_not_modeled(const tl_netburst_request *request, const ch
 
 static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
                          tl_source **ret_source, tl_error *err) {
+    const bool samples = options->sample_period != 0;
     tl_netburst_settings settings;
-    own *o = tl_arena_alloc(arena, sizeof *o);
-    char *list = tl_arena_strdup(arena, options->events ? options->events : default_events), *rest = NULL;
+    netburst_source *o = tl_arena_alloc(arena, sizeof *o);
+    const char *events = options->events ? options->events : samples ? sampled_by_default : default_events;
+    char *list = tl_arena_strdup(arena, events), *rest = NULL;
     if (!o || !list)
         return no_memory(err);
     tl_pmu_settings_of(&tl_pmu_netburst, config, &settings);
+    o->skid = (tl_netburst_skid)settings.pmi_profile;
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         if (o->n_requests == TL_NETBURST_MAX_REQUESTS)
             return tl_fail(err, TL_EINVAL, "-e: pmu netburst has %d counters; name fewer events", TL_NETBURST_MAX_REQUESTS);
@@ -157,7 +154,8 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
     if (o->n_requests == 0)
         return tl_fail(err, TL_EINVAL, "-e: an empty list of events");
     const uint8_t owners = TL_ESCR_T0_USR | TL_ESCR_T0_OS | TL_ESCR_T1_USR | TL_ESCR_T1_OS;
-    const tl_status status = tl_netburst_allocate(&settings, owners, o->requests, o->n_requests, &o->plan, err);
+    const tl_status status = samples ? netburst_sampling_allocate(o, &settings, config, err)
+                                     : tl_netburst_allocate(&settings, owners, o->requests, o->n_requests, &o->plan, err);
     o->base = (tl_source){
         .type = tl_source_find(&tl_pmu_netburst), .name = "netburst:pentium4", .counted = o->listed, .n_counted = o->n_requests};
     *ret_source = &o->base;
@@ -167,7 +165,7 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
 // ---- The run.
 
 typedef struct reader {
-    const own *plan;
+    const netburst_source *plan;
     tl_machine *machine;
     uint32_t n_threads; // of a core
     bool is_enabled;
@@ -182,7 +180,7 @@ static tl_netburst *pmu_of(const reader *r, uint32_t hart) {
 }
 
 static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run, void **ret_reader, tl_error *err) {
-    const own *o = (const own *)source;
+    const netburst_source *o = (const netburst_source *)source;
     reader *r = tl_arena_alloc(of_run, sizeof *r);
     const uint32_t n = machine->n_harts * o->n_requests;
     (void)of_outline;
@@ -202,7 +200,7 @@ static uint64_t counter_of(tl_netburst *n, uint32_t counter) {
 }
 
 static void take_counts(reader *r) {
-    const own *o = r->plan;
+    const netburst_source *o = r->plan;
     for (uint32_t hart = 0; hart < r->machine->n_harts; hart++) {
         const uint64_t now = r->machine->harts[hart]->now;
         for (uint32_t e = 0; e < o->n_requests; e++) {
@@ -222,7 +220,7 @@ static void take_counts(reader *r) {
 
 static void enable(void *reader_) {
     reader *r = reader_;
-    const own *o = r->plan;
+    const netburst_source *o = r->plan;
     if (r->is_enabled)
         return;
     r->is_enabled = true;
@@ -237,7 +235,7 @@ static void enable(void *reader_) {
 
 static void disable(void *reader_) {
     reader *r = reader_;
-    const own *o = r->plan;
+    const netburst_source *o = r->plan;
     if (!r->is_enabled)
         return;
     take_counts(r);
@@ -268,4 +266,8 @@ const tl_source_type tl_source_netburst = {
     .next_turn = next_turn,
     .turn = turn,
     .read = read,
+    .attach_sampling = netburst_sampling_attach,
+    .begin_sampling = netburst_sampling_begin,
+    .interrupted = netburst_sampling_interrupted,
+    .sampling_method = netburst_sampling_method,
 };

@@ -137,5 +137,5 @@ const tl_source_type tl_source_rvhpm = {
     .attach_sampling = tl_perf_sampling_attach,
     .begin_sampling = tl_perf_sampling_begin,
     .interrupted = tl_perf_sampling_interrupted,
-    .sampling_method = "overflow interrupt",
+    .sampling_method = tl_perf_sampling_method,
 };

@@ -339,16 +339,23 @@ TL_ALWAYS_INLINE void window_wake(tl_core *core, uint32_t entry, uint64_t wake) 
 void window_retry(tl_core *core, uint32_t node, uint64_t half);
 
 // tap.c: told only while core->tap is not NULL.
-// For tl_tap.owner: before a store drains, before each dispatch, and before renaming.
+// For tl_tap.owner: whose counts the next ones are. A store that drains, an instruction in flight,
+// the one that executes alone, the next one of fetch, the next one of renaming.
 void tap_drain(const core_tap *tap);
-void tap_before_dispatch(const core_tap *tap, uint32_t node);
+void tap_own(const core_tap *tap, uint32_t entry);
+void tap_own_alone(const core_tap *tap);
+void tap_own_fetch(const core_tap *tap);
 void tap_rename(const core_tap *tap);
 void tap_dispatch(core_tap *tap, uint32_t node); // the dispatch is over
 // Called at the end of a cycle. !is_busy: nothing happened in it.
 void tap_cycle(core_tap *tap, uint32_t cause, bool is_busy);
 // The tap takes a sample of the oldest instruction, which must not retire.
 bool tap_captures(core_tap *tap, uint32_t entry);
-uint32_t tap_assist(core_tap *tap); // all in flight was taken back; returns the cycles it takes
+// All in flight was taken back. Returns the cycles that the sample takes.
+uint32_t tap_assist(core_tap *tap);
+// Before counts of skipped cycles are taken back, and behind that.
+void tap_own_skipped(const core_tap *tap);
+void tap_own_as_before(const core_tap *tap);
 // h->now has gone back to an idle cycle that was skipped.
 void tap_rewind(core_tap *tap);
 

@@ -25,6 +25,7 @@ struct core_tap {
     // For tl_tap.owner: the last instruction that retired, the first one of this cycle, and stores
     // that wait for their drain.
     uint64_t retired_pc, cycle_pc, store_pc[TL_MAX_STORE_BUFFERS];
+    uint64_t counted_pc; // owner of the last cycle, and of those that were skipped behind it
     uint64_t in_vain[TL_N_UOP_VAINS];
     uint32_t n_events;
     tl_uop_event events[MAX_EVENTS];
@@ -95,7 +96,10 @@ static void own(const core_tap *t, uint64_t pc) {
 
 void tap_drain(const core_tap *t) { own(t, t->store_pc[t->core->first_store % TL_MAX_STORE_BUFFERS]); }
 
-void tap_before_dispatch(const core_tap *t, uint32_t node) { own(t, t->core->insn[node & t->core->ring_mask].pc); }
+void tap_own(const core_tap *t, uint32_t entry) { own(t, t->core->insn[entry].pc); }
+
+void tap_own_alone(const core_tap *t) { own(t, t->core->alone_pc); }
+void tap_own_fetch(const core_tap *t) { own(t, t->core->fetch_pc); }
 
 // The next instruction, or the one that fetch waits for.
 void tap_rename(const core_tap *t) {
@@ -119,7 +123,8 @@ static uint64_t owner_of_cycle(const core_tap *t, uint32_t cause) {
 }
 
 static void own_cycle(core_tap *t, uint32_t cause) {
-    own(t, owner_of_cycle(t, cause));
+    t->counted_pc = owner_of_cycle(t, cause);
+    own(t, t->counted_pc);
     t->cycle_pc = NEVER;
 }
 
@@ -195,6 +200,16 @@ void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
     else
         idle_until(t, now + 1, cause);
     own_cycle(t, cause);
+}
+
+void tap_own_skipped(const core_tap *t) {
+    if (t->counted_pc != NEVER)
+        own(t, t->counted_pc);
+}
+
+void tap_own_as_before(const core_tap *t) {
+    if (t->counted_pc != NEVER && t->tap && t->tap->owner_as_before)
+        t->tap->owner_as_before(t->tap, t->core->h);
 }
 
 void tap_rewind(core_tap *t) {
@@ -392,9 +407,9 @@ static void detach(tl_core *core) {
     core_tap *t = core->tap;
     if (!t || !t->tap)
         return;
-    if (t->n_events > 0 && !t->clocks) // of a cycle that is not over
-        tell_cycles(t, core->h->now, 0, TL_S_HART_CYC_ISSUE);
     tell_idle(t);
+    if (t->n_events > 0) // of a cycle that is not over; a clock tap is told at its end
+        tell(t, core->h->now, 0, TL_S_HART_CYC_ISSUE, t->n_events);
     t->tap = NULL;
     if (!t->clocks)
         drop(core);
@@ -413,7 +428,7 @@ static core_tap *begin(tl_core *core, tl_error *err) {
     }
     t->end = t->idle_from = core->h->now;
     t->idle_cause = TL_TAP_OUTSIDE;
-    t->retired_pc = t->cycle_pc = NEVER;
+    t->retired_pc = t->cycle_pc = t->counted_pc = NEVER;
     t->first = core->retired;
     t->renamed = core->renamed;
     t->n_events = 0;

@@ -261,6 +261,8 @@ static bool may_rename(tl_core *core) {
 }
 
 bool window_yield(tl_core *core) {
+    if (TL_UNLIKELY(core->tap != NULL))
+        tap_rename(core->tap);
     const bool loses = may_rename(core);
     core->tally[CORE_RENAME_OTHER] += loses;
     core->slots_left = core->config->rename_width;
@@ -339,18 +341,19 @@ static void drop_renamed(tl_core *core, uint32_t entry) {
 }
 
 void window_squash(tl_core *core, uint64_t first, bool knows_flow) {
-    core->tally[CORE_TAKEN_BACK_INSN] += core->fetched - first;
     const checkpoint *before = NULL; // the oldest control transfer
     while (core->fetched > first) {
         const uint32_t entry = entry_of(core, --core->fetched);
         if (is_control(&core->insn[entry]))
             before = &core->before[entry];
+        // First, because a tap takes what is counted next for this instruction's.
+        if (!knows_flow)
+            core->flow->take_back(core->flow, entry);
+        core->tally[CORE_TAKEN_BACK_INSN] += 1;
         if (core->renamed > core->fetched) {
             drop_renamed(core, entry);
             core->renamed -= 1;
         }
-        if (!knows_flow)
-            core->flow->take_back(core->flow, entry);
     }
     if (before)
         predictor_restore(&core->predictor, before);
@@ -484,7 +487,7 @@ TL_ALWAYS_INLINE uint32_t oldest(const tl_core *core, uint32_t issues) {
 TL_ALWAYS_INLINE uint32_t take(tl_core *core, uint32_t port, uint32_t issues, uint32_t classes, uint64_t half) {
     const uint32_t node = oldest(core, issues), issue = core->issue[node];
     if (TL_UNLIKELY(core->tap != NULL))
-        tap_before_dispatch(core->tap, node);
+        tap_own(core->tap, node & core->ring_mask);
     core->tally[CORE_PORT_0 + port] += 1;
     dispatch(core, node, half);
     if (TL_UNLIKELY(core->tap != NULL))

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// Samples of a Pentium 4 in a recording. A precise event has counter 16 or 17 and a debug store
+// area; every other event has a counter whose overflow interrupts its thread. Counters begin a
+// period before their wrap, as Linux's driver has them. A handler costs no cycle.
+//
+// The area is memory of this reader, because the user-mode personality is a kernel outside the
+// machine. A record is taken when its index is written, so no process that runs later gets it; a
+// kernel would empty the area before it switches.
+#include <stddef.h>
+#include <string.h>
+
+#include "isa/rv/arch.h"
+#include "readers/netburst/source.h"
+
+// As the 64-bit format has it: docs/netburst.md, section 4.
+enum { N_RECORDS = 64, THRESHOLD_RECORDS = 48, BETWEEN_AREAS = 0x10000 };
+static const uint64_t AREA_VADDR = UINT64_C(0xffffffd800000000); // of thread 0
+typedef struct record {
+    uint64_t flags, pc, registers[TL_NETBURST_RECORD_VALUES - 2];
+} record;
+typedef struct area {
+    uint64_t branches[4], base, index, maximum, threshold, reset, reserved;
+    record records[N_RECORDS];
+} area;
+_Static_assert(offsetof(area, records) == 0x50 && sizeof(record) == 8 * TL_NETBURST_RECORD_VALUES, "the format has no gaps");
+
+typedef struct sampler sampler;
+typedef struct sampled_core {
+    sampler *owner;
+    tl_netburst *n;
+    uint32_t first_hart;
+    area areas[TL_NETBURST_THREADS];
+    uint64_t n_lost[TL_NETBURST_THREADS]; // records that the area had no room for, as far as told
+} sampled_core;
+
+struct sampler {
+    const netburst_source *source;
+    tl_machine *machine;
+    tl_sample_taker sampling;
+    uint32_t n_threads; // of a core
+    uint32_t n_cores;
+    sampled_core *cores;
+    uint64_t cccr[TL_NETBURST_COUNTERS]; // of the plan
+};
+
+static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+
+// ---- The plan.
+
+enum { OF_T0 = TL_ESCR_T0_USR | TL_ESCR_T0_OS, OF_T1 = TL_ESCR_T1_USR | TL_ESCR_T1_OS };
+
+static uint32_t n_threads_of(const tl_config *config) { return config->core.threads > 1 ? 2 : 1; }
+
+tl_status netburst_sampling_allocate(netburst_source *source, const tl_netburst_settings *settings, const tl_config *config,
+                                     tl_error *err) {
+    tl_netburst_request requests[TL_NETBURST_MAX_REQUESTS];
+    for (uint32_t e = 0; e < source->n_requests; e++) {
+        const tl_netburst_request *request = &source->requests[e];
+        const uint8_t owners = request->owners ? request->owners : OF_T0 | OF_T1;
+        for (uint32_t thread = 0; thread < n_threads_of(config); thread++) {
+            const uint8_t of_thread = thread == 0 ? OF_T0 : OF_T1;
+            // An event of no thread has one counter, which interrupts its first thread.
+            const bool is_whole = tl_netburst_event_rows[request->event].is_ti && !request->is_precise && (owners & of_thread);
+            if (!(owners & of_thread))
+                continue;
+            if (source->n_sampled == TL_NETBURST_MAX_REQUESTS)
+                return tl_fail(err, TL_EINVAL,
+                               "-e: pmu netburst has %d counters, and an event takes one for each thread; name fewer events",
+                               TL_NETBURST_MAX_REQUESTS);
+            tl_netburst_request *of = &requests[source->n_sampled];
+            *of = *request;
+            of->owners = is_whole ? owners : owners & of_thread;
+            of->interrupts = true;
+            source->sampled[source->n_sampled++] = (struct netburst_sampled){(uint8_t)e, (uint8_t)thread, request->is_precise};
+            if (is_whole)
+                break;
+        }
+    }
+    return tl_netburst_allocate(settings, OF_T0 | OF_T1, requests, source->n_sampled, &source->plan, err);
+}
+
+const char *netburst_sampling_method(const tl_source *source_, uint32_t event) {
+    static const char *const by_skid[] = {
+        [TL_SKID_FIXED] = "interrupt (IEBS, fixed)",
+        [TL_SKID_MECHANISTIC] = "interrupt (IEBS, mechanistic)",
+        [TL_SKID_CALIBRATED] = "interrupt (IEBS, calibrated)",
+    };
+    const netburst_source *source = (const netburst_source *)source_;
+    return source->requests[event].is_precise ? "precise (PEBS)" : by_skid[source->skid];
+}
+
+// ---- Debug store areas.
+
+static const struct netburst_sampled *precise_of(const netburst_source *source, uint32_t thread) {
+    for (uint32_t i = 0; i < source->n_sampled; i++)
+        if (source->sampled[i].is_precise && source->sampled[i].thread == thread)
+            return &source->sampled[i];
+    return NULL;
+}
+
+static uint64_t area_vaddr(uint32_t thread) { return AREA_VADDR + (uint64_t)thread * BETWEEN_AREAS; }
+static uint64_t records_vaddr(uint32_t thread) { return area_vaddr(thread) + offsetof(area, records); }
+
+// The last one.
+static void take_record(const sampled_core *c, uint32_t thread) {
+    const sampler *s = c->owner;
+    const uint64_t at = (c->areas[thread].index - records_vaddr(thread)) / sizeof(record) - 1;
+    s->sampling.take(s->sampling.ctx, s->machine->harts[c->first_hart + thread], precise_of(s->source, thread)->event,
+                     c->areas[thread].records[at].pc);
+}
+
+static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
+    sampled_core *c = ctx;
+    const uint64_t at = vaddr - area_vaddr(thread);
+    if (at >= sizeof(area) || n_bytes > sizeof(area) - at)
+        return false;
+    uint8_t *place = (uint8_t *)&c->areas[thread] + at;
+    memcpy(is_write ? (void *)place : bytes, is_write ? bytes : (const void *)place, n_bytes);
+    if (is_write && at == offsetof(area, index))
+        take_record(c, thread);
+    return true;
+}
+
+static void empty(sampled_core *c, uint32_t thread) {
+    const uint64_t n_lost = tl_netburst_samples_of(c->n, thread).n_lost;
+    const sampler *s = c->owner;
+    c->areas[thread].index = c->areas[thread].base;
+    if (n_lost > c->n_lost[thread])
+        s->sampling.lose(s->sampling.ctx, precise_of(s->source, thread)->event, n_lost - c->n_lost[thread]);
+    c->n_lost[thread] = n_lost;
+}
+
+// ---- The run.
+
+tl_status netburst_sampling_attach(tl_source *source, tl_machine *machine, const tl_sample_taker *sampling, tl_arena *of_outline,
+                                   tl_arena *of_run, void **ret_sampler, tl_error *err) {
+    const uint64_t most = TL_NETBURST_VALUE / 2; // a handler reads how far the counter went on
+    sampler *s = tl_arena_alloc(of_run, sizeof *s);
+    (void)of_outline;
+    if (sampling->period > most)
+        return tl_fail(err, TL_EINVAL, "-c %llu: a counter of pmu netburst is too narrow for this period; write at most %llu",
+                       (unsigned long long)sampling->period, (unsigned long long)most);
+    if (!s)
+        return no_memory(err);
+    *s = (sampler){
+        .source = (const netburst_source *)source, .machine = machine, .sampling = *sampling, .n_threads = n_threads_of(&machine->config)};
+    s->n_cores = (machine->n_harts + s->n_threads - 1) / s->n_threads;
+    s->cores = tl_arena_alloc(of_run, s->n_cores * sizeof *s->cores);
+    if (!s->cores)
+        return no_memory(err);
+    for (uint32_t i = 0; i < s->n_cores; i++) {
+        sampled_core *c = &s->cores[i];
+        uint32_t thread;
+        c->owner = s;
+        c->first_hart = i * s->n_threads;
+        c->n = tl_netburst_of(tl_machine_pmu_of(machine, &tl_pmu_netburst, c->first_hart), &thread);
+        tl_netburst_set_store(c->n, &(tl_netburst_store){.ctx = c, .transfer = transfer});
+    }
+    *ret_sampler = s;
+    return TL_OK;
+}
+
+// Every register that is written here exists.
+static void write(sampled_core *c, uint32_t thread, uint32_t msr, uint64_t value) { (void)!tl_netburst_wrmsr(c->n, thread, msr, value); }
+
+static uint64_t read(sampled_core *c, uint32_t msr) {
+    uint64_t value = 0;
+    (void)!tl_netburst_rdmsr(c->n, 0, msr, &value);
+    return value;
+}
+
+// The counter wraps after `left` events.
+static void preset(sampled_core *c, uint32_t counter, uint64_t left) {
+    write(c, 0, TL_MSR_COUNTER + counter, (0 - left) & TL_NETBURST_VALUE);
+}
+
+static void begin_core(sampler *s, sampled_core *c, uint32_t n_threads) {
+    const tl_netburst_plan *plan = &s->source->plan;
+    for (uint32_t thread = 0; thread < n_threads; thread++) {
+        const uint64_t first = records_vaddr(thread);
+        if (!precise_of(s->source, thread))
+            continue;
+        c->areas[thread] = (area){.base = first,
+                                  .index = first,
+                                  .maximum = first + N_RECORDS * sizeof(record),
+                                  .threshold = first + THRESHOLD_RECORDS * sizeof(record),
+                                  .reset = (0 - s->sampling.period) & TL_NETBURST_VALUE};
+        write(c, thread, TL_MSR_DS_AREA, area_vaddr(thread));
+    }
+    for (uint32_t i = 0; i < s->source->n_sampled; i++)
+        preset(c, plan->places[i].counter, s->sampling.period);
+    for (uint32_t i = 0; i < plan->n_writes; i++) {
+        const tl_netburst_write *w = &plan->writes[i];
+        write(c, 0, w->msr, w->value);
+        if (w->msr >= TL_MSR_CCCR && w->msr < TL_MSR_CCCR + TL_NETBURST_COUNTERS)
+            s->cccr[w->msr - TL_MSR_CCCR] = w->value;
+    }
+    for (uint32_t thread = 0; thread < n_threads; thread++) {
+        s->machine->harts[c->first_hart + thread]->irqs_enabled |= UINT64_C(1) << TL_IRQ_LCOFI;
+        tl_netburst_set_lvt(c->n, thread, 0);
+    }
+}
+
+void netburst_sampling_begin(void *sampler_) {
+    sampler *s = sampler_;
+    for (uint32_t i = 0; i < s->n_cores; i++) {
+        const uint32_t left = s->machine->n_harts - s->cores[i].first_hart;
+        begin_core(s, &s->cores[i], left < s->n_threads ? left : s->n_threads);
+    }
+}
+
+// A counter that stands at 0 interrupts with its next event.
+static void serve(sampler *s, sampled_core *c, tl_hart *h, uint32_t i) {
+    const uint32_t counter = s->source->plan.places[i].counter;
+    const uint64_t late = read(c, TL_MSR_COUNTER + counter), period = s->sampling.period;
+    if (!(read(c, TL_MSR_CCCR + counter) & TL_CCCR_OVF) || late == 0)
+        return;
+    s->sampling.take(s->sampling.ctx, h, s->source->sampled[i].event, h->pc);
+    if (late >= period)
+        s->sampling.lose(s->sampling.ctx, s->source->sampled[i].event, late / period);
+    preset(c, counter, period - late % period);
+    write(c, 0, TL_MSR_CCCR + counter, s->cccr[counter]);
+}
+
+void netburst_sampling_interrupted(void *sampler_, tl_hart *h) {
+    sampler *s = sampler_;
+    sampled_core *c = &s->cores[h->id / s->n_threads];
+    const uint32_t thread = h->id % s->n_threads;
+    tl_hart_set_irq(h, TL_IRQ_LCOFI, false);
+    for (uint32_t i = 0; i < s->source->n_sampled; i++) {
+        if (s->source->sampled[i].thread != thread)
+            continue;
+        if (s->source->sampled[i].is_precise)
+            empty(c, thread);
+        else
+            serve(s, c, h, i);
+    }
+    tl_netburst_set_lvt(c->n, thread, 0);
+}
