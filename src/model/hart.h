@@ -371,8 +371,7 @@ struct tl_hart {
     uint64_t first_until;
     // From this cycle on, only fetch runs that access no data run; UINT64_MAX: all fetch runs do.
     uint64_t access_until;
-    // Last close contact with another hart (mem/contest.h), or a cycle since which one is likely; 0:
-    // never.
+    // Last close contact with another hart (mem/contest.h), or since when one is likely; 0: never.
     uint64_t shared_cycle;
     // Up to this cycle, a line is likely to move again; tl_hart_note_sharing.
     uint64_t sharing_until;
