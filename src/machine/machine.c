@@ -18,16 +18,32 @@ void tl_machine_sync(tl_machine *machine) {
         running_engine(machine)->sync(machine->harts[i]);
 }
 
-// Harts that shared a line lately will share again, perhaps an uncontested line. The time since
-// then bounds the distance of their clocks. 64 cycles is the minimum, because shorter turns change
-// little and cost much (bench/contention.py).
-static uint64_t lead_of(const tl_machine *machine, const tl_hart *h) {
-    const uint64_t least = 1, most = machine->config.interleave_cycles;
-    if (h->shared_cycle == 0)
-        return most;
-    uint64_t lead = h->now > h->shared_cycle ? (h->now - h->shared_cycle) / 1024 : 0;
-    lead = lead < least ? least : lead;
-    return lead < most ? lead : most;
+// Programs in address spaces of their own share files and mapped memory at most. A kernel is in all
+// of them.
+static uint64_t most_ahead(const tl_machine *machine, const tl_hart *h, uint32_t candidates) {
+    enum { TIMES_APART = 32 };
+    const uint64_t most = machine->config.interleave_cycles;
+    bool is_apart = most > 1 && !h->is_privileged;
+    for (uint32_t i = 0; i < machine->n_harts; i++)
+        is_apart &= !(candidates >> i & 1) || i == h->id || machine->harts[i]->context != h->context;
+    return is_apart ? TIMES_APART * most : most;
+}
+
+// Harts that had a close contact lately will have another one, perhaps about an uncontested line.
+// The time since then bounds the distance of their clocks (docs/model.md 1.4).
+static uint64_t lead_of(const tl_machine *machine, const tl_hart *h, uint64_t most) {
+    enum { PEACE_LOG2 = 26, LONGEST_PEACE = 1 << 30 };
+    const uint64_t least = h->shared_cycle == 0 ? machine->config.interleave_cycles : 1;
+    const uint64_t peace = h->now > h->shared_cycle ? tl_lesser(h->now - h->shared_cycle, LONGEST_PEACE) : 0;
+    const uint64_t lead = peace * peace >> PEACE_LOG2;
+    return lead < least ? least : tl_lesser(lead, most);
+}
+
+static void begin_epoch(tl_hart *h) {
+    if (h->now - h->epoch_cycle < TL_EPOCH_CYCLES)
+        return;
+    h->epoch_cycle = h->now;
+    h->epoch_stamp = h->stamp;
 }
 
 // Of two harts at one cycle, the hart with the lower id comes first.
@@ -59,12 +75,13 @@ tl_turn tl_machine_next(tl_machine *machine, uint32_t candidates) {
     if (machine->is_forwarding && first)
         join_stamps(machine, first);
     if (second) {
+        begin_epoch(first);
         // The hart is further behind then, so the cycle is not 0.
         turn.first_until = second->now - (first->id > second->id);
-        uint64_t lead = lead_of(machine, first);
+        const uint64_t most = most_ahead(machine, first, candidates), lead = lead_of(machine, first, most);
         // With a lead of 1, the order of runs is that of clocks and numbers.
         turn.access_until = lead == 1 ? turn.first_until + 1 : second->now + lead;
-        turn.end = second->now + machine->config.interleave_cycles;
+        turn.end = second->now + most;
     }
     return turn;
 }

@@ -31,6 +31,69 @@ static void test_a_clock_stands_still_while_its_hart_has_nothing_to_run(void **s
     tl_machine_free(machine);
 }
 
+// Three harts; the first, in space `context`, begins a turn.
+static tl_turn turn_of(tl_machine *machine, uint64_t context, uint64_t shared_cycle) {
+    const uint64_t clocks[] = {1000000, 1000500, 9000000};
+    for (uint32_t i = 0; i < 3; i++) {
+        machine->harts[i]->now = clocks[i];
+        machine->harts[i]->context = 10 + i;
+    }
+    machine->harts[0]->context = context;
+    machine->harts[0]->shared_cycle = shared_cycle;
+    return tl_machine_next(machine, 7);
+}
+
+static void test_a_late_close_contact_makes_turns_short(void **state) {
+    (void)state;
+    tl_machine *machine = tl_test_machine(3);
+    // Cycles since then, and cycles ahead of the second hart.
+    const uint64_t want[][2] = {{1, 1}, {8192, 1}, {11585, 1}, {11586, 2}, {65536, 64}, {262144, 1024}, {999999, 14901}, {0, 1}};
+    for (size_t i = 0; i < TL_COUNT_OF(want); i++) {
+        const tl_turn turn = turn_of(machine, 10, 1000000 - want[i][0]);
+        assert_ptr_equal(turn.hart, machine->harts[0]);
+        assert_int_equal(turn.first_until, 1000500);
+        assert_int_equal(turn.access_until, 1000500 + want[i][1]);
+        assert_int_equal(turn.end, 1000500 + 32 * 1000);
+    }
+    assert_int_equal(turn_of(machine, 10, 2000000).access_until, 1000501); // a contact ahead of it
+    // Never: since cycle 0, and interleave_cycles at least.
+    assert_int_equal(turn_of(machine, 10, 0).access_until, 1000500 + 14901);
+    machine->harts[0]->now = 5000;
+    assert_int_equal(tl_machine_next(machine, 7).access_until, 1000500 + 1000);
+    tl_machine_free(machine);
+}
+
+static void test_harts_of_one_address_space_stay_together(void **state) {
+    (void)state;
+    tl_machine *machine = tl_test_machine(3);
+    assert_int_equal(turn_of(machine, 12, 0).access_until, 1000500 + 1000); // as the last hart
+    assert_int_equal(turn_of(machine, 12, 0).end, 1000500 + 1000);
+    assert_int_equal(tl_machine_next(machine, 3).end, 1000500 + 32000); // which does not run
+    machine->harts[0]->is_privileged = true;
+    assert_int_equal(turn_of(machine, 10, 0).end, 1000500 + 1000); // a kernel is in all spaces
+    machine->harts[0]->is_privileged = false;
+    machine->config.interleave_cycles = 1;
+    assert_int_equal(turn_of(machine, 10, 0).end, 1000501);
+    tl_machine_free(machine);
+}
+
+static void test_an_epoch_begins_with_a_turn(void **state) {
+    (void)state;
+    tl_machine *machine = tl_test_machine(2);
+    tl_hart *h = machine->harts[0];
+    machine->harts[1]->now = 1000000;
+    // The clock and the stamp as the turn begins, and what the epoch began with.
+    const uint64_t want[][3] = {{999, 7, 0}, {1000, 8, 8}, {1999, 9, 8}, {2500, 10, 10}, {3499, 11, 10}, {3500, 12, 12}};
+    for (size_t i = 0; i < TL_COUNT_OF(want); i++) {
+        h->now = want[i][0];
+        h->stamp = want[i][1];
+        assert_ptr_equal(tl_machine_next(machine, 3).hart, h);
+        assert_int_equal(h->epoch_stamp, want[i][2]);
+    }
+    assert_int_equal(machine->harts[1]->epoch_stamp, 0);
+    tl_machine_free(machine);
+}
+
 static void test_a_hart_in_wfi_has_nothing_to_run(void **state) {
     (void)state;
     tl_machine *machine = tl_test_machine(2);
@@ -133,6 +196,9 @@ static void test_broken_identities_of_a_hart_are_named(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_clock_stands_still_while_its_hart_has_nothing_to_run),
+    cmocka_unit_test(test_a_late_close_contact_makes_turns_short),
+    cmocka_unit_test(test_harts_of_one_address_space_stay_together),
+    cmocka_unit_test(test_an_epoch_begins_with_a_turn),
     cmocka_unit_test(test_a_hart_in_wfi_has_nothing_to_run),
     cmocka_unit_test(test_only_a_pmu_that_wants_notices_gets_them),
     cmocka_unit_test(test_a_watcher_is_told_of_contexts_only),

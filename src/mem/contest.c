@@ -8,7 +8,7 @@ static bool needs_others(const tl_l2_line *entry, const tl_l2_client *client, bo
 }
 
 bool tl_contest_refuses_shared(const tl_contender *contender, const tl_l2_client *client, tl_l2_line *entry, bool is_store) {
-    if (entry && (tl_contest_lasts(client->l2, entry, contender->h->now) || needs_others(entry, client, is_store)))
+    if (entry && (tl_l2_contest_lasts(client->l2, entry, contender->h->now) || needs_others(entry, client, is_store)))
         return contender->is_reaching || tl_is_ahead(contender);
     return tl_was_sharing(contender) && tl_is_ahead(contender);
 }

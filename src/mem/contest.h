@@ -2,11 +2,13 @@
 // Lines that several harts use. Harts run in turns, ahead of one another. Effects on a shared line
 // must happen in the order of clocks. A hit must not precede a store that takes the line away.
 //
-// A line is *contested* from a probe of a data cache for another hart until it was quiet for a
-// while (docs/model.md 1.5). No slot ever shows a contested line. Each access of it asks, and waits
-// until its hart is the one furthest behind. A request that needs a probe waits in the same way. An
-// access that must wait is refused before it has any effect, which ends the turn. The hart repeats
-// the access later.
+// A contact is a probe of a data cache for another hart. It is *close* if the probed hart, which is
+// not behind, may have used the line in a later cycle: it used the line in its epoch, and one of
+// both changed the line. Other contacts came in the order of clocks anyway. A line is *contested*
+// from a close contact until there was no contact about it for a while (docs/model.md 1.5). No slot
+// ever shows a contested line. Each access of it asks, and waits until its hart is the one furthest
+// behind. A request that needs a probe waits in the same way. An access that must wait is refused
+// before it has any effect, which ends the turn. The hart repeats the access later.
 //
 // The second level notes contested lines. The first level asks here before it asks the second
 // level.
@@ -28,15 +30,8 @@ typedef struct tl_contender { // of a hart, as far as it matters to its access u
 TL_ALWAYS_INLINE bool tl_is_ahead(const tl_contender *contender) {
     return contender->h->now > contender->h->first_until && !contender->is_permitted;
 }
-// Returns whether the hart took part in a probe lately.
+// Returns whether the hart had a close contact lately.
 TL_ALWAYS_INLINE bool tl_was_sharing(const tl_contender *contender) { return contender->h->now < contender->h->sharing_until; }
-
-// Returns whether the line is still contested.
-static inline bool tl_contest_lasts(const tl_l2 *l2, tl_l2_line *entry, uint64_t now) {
-    if (entry->is_contested && now >= l2->contested_at[entry - l2->lines] + TL_QUIET_CYCLES)
-        entry->is_contested = false;
-    return entry->is_contested;
-}
 
 // An access of a contested line that hits its data cache is refused.
 static inline bool tl_contest_refuses_hit(const tl_contender *contender) { return contender->is_reaching || tl_is_ahead(contender); }

@@ -189,7 +189,7 @@ uint32_t tl_l1d_access(tl_hart_mem *hm, uint64_t line, tl_use use, uint32_t stal
 bool tl_l1d_refuses_hit(tl_hart_mem *hm, uint32_t way) {
     tl_l1_line *held = &hm->l1d.lines[way];
     tl_l2 *l2 = hm->l1d.client.l2;
-    held->is_contested = tl_contest_lasts(l2, &l2->lines[held->l2_way], hm->h->now);
+    held->is_contested = tl_l2_contest_lasts(l2, &l2->lines[held->l2_way], hm->h->now);
     return held->is_contested && tl_contest_refuses_hit(&hm->contender);
 }
 
@@ -270,6 +270,16 @@ void tl_memory_flush_l1d(tl_hart *h) {
         tl_l1d_evict(hm, way);
 }
 
+// Every hit stamps `uses`, whatever the policy. A fill may stamp nothing but `stamps`.
+static bool used_lately(const tl_l2_client *client, uint64_t line, bool only_changed) {
+    const tl_l1 *l1 = (const tl_l1 *)client;
+    const uint32_t way = tl_cache_find(&l1->cache, line);
+    if (way == TL_NO_WAY || (only_changed && l1->lines[way].state < TL_LINE_M))
+        return false;
+    const uint64_t since = l1->hm->h->epoch_stamp;
+    return l1->cache.uses[way] > since || l1->cache.stamps[way] > since;
+}
+
 static void note_sharing(tl_l2_client *client, uint64_t time) { tl_hart_note_sharing(((tl_l1 *)client)->hm->h, time); }
 
 static void moved(tl_l2_client *client, uint64_t line, uint32_t l2_way) {
@@ -279,7 +289,7 @@ static void moved(tl_l2_client *client, uint64_t line, uint32_t l2_way) {
         l1->lines[way].l2_way = l2_way;
 }
 
-const tl_l2_client_type tl_l1d_client = {.probe = probe_data, .moved = moved, .note_sharing = note_sharing};
+const tl_l2_client_type tl_l1d_client = {.probe = probe_data, .moved = moved, .used_lately = used_lately, .note_sharing = note_sharing};
 
 // ---- instructions
 

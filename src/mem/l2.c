@@ -66,12 +66,28 @@ void tl_l2_take_back(tl_l2 *l2, tl_l2_slice *slice, tl_l2_line *entry, uint64_t 
     probe_all(l2, slice, entry, line);
 }
 
-// Probes the data caches in `others` for the sake of this client. The line is contested from now
-// on.
-static void contest(tl_l2_client *client, tl_l2_line *entry, uint32_t others, uint64_t time) {
+// Whether one of the data caches used the line lately. Where this client loads, only a changed line
+// counts.
+static bool is_close(const tl_l2 *l2, uint32_t caches, uint64_t line, bool is_store) {
+    bool result = false;
+    for (uint32_t left = caches; left != 0; left &= left - 1) {
+        const tl_l2_client *other = l2->clients[__builtin_ctz(left)];
+        result |= other->type->used_lately(other, line, !is_store);
+    }
+    return result;
+}
+
+// The data caches in `others` are about to be probed for the sake of this client. A close contact
+// makes the line contested, and any contact keeps it so.
+static void contest(tl_l2_client *client, tl_l2_line *entry, uint64_t line, uint32_t others, bool is_store, uint64_t time) {
     tl_l2 *l2 = client->l2;
+    const bool is_close_contact = is_close(l2, others, line, is_store);
+    if (!tl_l2_contest_lasts(l2, entry, time) && !is_close_contact)
+        return;
     entry->is_contested = true;
     l2->contested_at[entry - l2->lines] = time;
+    if (!is_close_contact)
+        return;
     client->type->note_sharing(client, time);
     for (uint32_t left = others; left != 0; left &= left - 1) {
         tl_l2_client *other = l2->clients[__builtin_ctz(left)];
@@ -83,16 +99,16 @@ void tl_l2_take_from_owner(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line 
                            uint64_t time) {
     const tl_l2_client *owner = owner_of(client->l2, entry);
     if (!tl_agent_is_same_hart(&owner->agent, &client->agent))
-        contest(client, entry, owner->bit, time);
+        contest(client, entry, line, owner->bit, false, time);
     tl_l2_share_owner(client->l2, slice, entry, line, why);
 }
 
 void tl_l2_probe_others(tl_l2_client *client, tl_l2_slice *slice, tl_l2_line *entry, uint64_t line, uint64_t time) {
     tl_l2 *l2 = client->l2;
     uint32_t others = tl_l2_others(entry, client);
+    contest(client, entry, line, others, true, time);
     for (uint32_t left = others; left != 0; left &= left - 1)
         (void)probe_data_cache(l2, slice, entry, l2->clients[__builtin_ctz(left)], line, TL_LINE_I, TL_LINK_PROBE_STORE);
-    contest(client, entry, others, time);
 }
 
 // ---- requests

@@ -33,7 +33,11 @@ typedef struct tl_l2_client_type {
     // The directory entry of the line has another index of tl_l2.lines. A line on its way in is not
     // here yet.
     void (*moved)(tl_l2_client *client, uint64_t line, uint32_t l2_way);
-    // A data cache was probed for a client of another hart, and this is one of the two: contest.h.
+    // Returns whether the data cache used the line in its hart's epoch. If only_changed, returns
+    // false for a line that it has not changed.
+    bool (*used_lately)(const tl_l2_client *client, uint64_t line, bool only_changed);
+    // A data cache had a close contact with a client of another hart, and this is one of the two:
+    // contest.h.
     void (*note_sharing)(tl_l2_client *client, uint64_t time);
 } tl_l2_client_type;
 
@@ -199,6 +203,13 @@ TL_ALWAYS_INLINE bool tl_l2_is_free(const tl_l2_line *entry) {
 // Returns whether other data caches use the line, or used it lately.
 TL_ALWAYS_INLINE bool tl_l2_is_shared(const tl_l2_line *entry, const tl_l2_client *client) {
     return (tl_l2_others(entry, client) != 0) | entry->is_contested;
+}
+
+// Returns whether the line is still contested (contest.h), and forgets that it was.
+static inline bool tl_l2_contest_lasts(const tl_l2 *l2, tl_l2_line *entry, uint64_t now) {
+    if (entry->is_contested && now >= l2->contested_at[entry - l2->lines] + TL_QUIET_CYCLES)
+        entry->is_contested = false;
+    return entry->is_contested;
 }
 
 // Counts the events that all requests have in common; `kind`: TL_L2_READ_*.

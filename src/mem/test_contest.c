@@ -122,6 +122,68 @@ static void test_probe_marks_who_asks_and_who_is_probed(void **state) {
     on_both(probe_marks_who_asks_and_who_is_probed);
 }
 
+static void begin_epoch(fixture *f, uint32_t hart) { f->rig.harts[hart]->epoch_stamp = f->rig.harts[hart]->stamp; }
+
+// The probed hart used the line in an epoch before: the order of clocks was kept.
+static void far_contact_marks_nobody(fixture *f) {
+    DONE(1, START, STORE, X);
+    begin_epoch(f, 1);
+    DONE(1, START + 500, LOAD, OWN); // another line of its new epoch
+    DONE(0, START + 1000, LOAD, X);
+    expect_shared(f, 0, 0, 0, 0);
+    DONE_AHEAD(0, START + 1001, LOAD, X);
+    assert_non_null(tl_read_hit(f->rig.harts[0], X, 8));
+    DONE_AHEAD(1, START + 1001, LOAD, X);
+    DONE_AHEAD(1, START + 1002, LOAD, ABSENT); // does not wait for the second level
+    begin_epoch(f, 0);
+    begin_epoch(f, 1);
+    DONE(2, START + 2000, STORE, X);
+    expect_shared(f, 0, 0, 0, 0);
+    DONE_AHEAD(2, START + 2001, STORE, X);
+    begin_epoch(f, 2);
+    DONE_AHEAD(2, START + 2002, LOAD, X); // a hit of a slot is a use
+    DONE(3, START + 3000, FETCH, X);
+    expect_shared(f, 0, 0, START + 3000, START + 3000);
+    REFUSED(2, START + 3001, LOAD, X);
+}
+static void test_far_contact_marks_nobody(void **state) {
+    (void)state;
+    on_both(far_contact_marks_nobody);
+}
+
+// Two loads may change their places. A store and a load may not.
+static void loads_of_a_line_that_nobody_changed_mark_nobody(fixture *f) {
+    DONE(1, START, LOAD, X);
+    DONE(0, START + 1000, LOAD, X);
+    expect_shared(f, 0, 0, 0, 0);
+    DONE_AHEAD(0, START + 1001, LOAD, X);
+    DONE_AHEAD(1, START + 1001, LOAD, X);
+    begin_epoch(f, 0);
+    DONE(2, START + 2000, STORE, X); // hart 1 loaded it in its epoch
+    expect_shared(f, START + 2000, START + 2000, START + 2000, 0);
+    REFUSED(2, START + 2001, STORE, X);
+}
+static void test_loads_of_a_line_that_nobody_changed_mark_nobody(void **state) {
+    (void)state;
+    on_both(loads_of_a_line_that_nobody_changed_mark_nobody);
+}
+
+static void far_contact_keeps_a_contested_line_contested(fixture *f) {
+    DONE(0, START, STORE, X);
+    DONE(1, START + 5000, STORE, X);
+    begin_epoch(f, 1);
+    DONE(0, START + 60000, STORE, X);
+    expect_shared(f, START + 5000, START + 5000, 0, 0);
+    REFUSED(0, START + 60000 + QUIET_CYCLES - 1, STORE, X);
+    begin_epoch(f, 0);
+    DONE(1, START + 60000 + QUIET_CYCLES, STORE, X); // it was quiet, and the contact is far
+    DONE_AHEAD(1, START + 60001 + QUIET_CYCLES, STORE, X);
+}
+static void test_far_contact_keeps_a_contested_line_contested(void **state) {
+    (void)state;
+    on_both(far_contact_keeps_a_contested_line_contested);
+}
+
 static void what_needs_a_probe_waits_whatever_it_is(fixture *f) {
     DONE(0, START, STORE, X);
     const access_kind kinds[] = {LOAD, STORE, MISALIGNED_LOAD, MISALIGNED_STORE, SWAP, RESERVE};
@@ -330,6 +392,9 @@ static void test_all_lines_may_be_contested(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_probe_marks_who_asks_and_who_is_probed),
+    cmocka_unit_test(test_far_contact_marks_nobody),
+    cmocka_unit_test(test_loads_of_a_line_that_nobody_changed_mark_nobody),
+    cmocka_unit_test(test_far_contact_keeps_a_contested_line_contested),
     cmocka_unit_test(test_what_needs_a_probe_waits_whatever_it_is),
     cmocka_unit_test(test_who_never_shared_does_not_wait_for_lines_of_nobody),
     cmocka_unit_test(test_who_shared_lately_waits_for_the_second_level),

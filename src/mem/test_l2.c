@@ -36,6 +36,11 @@ static bool probe(tl_l2_client *client, uint64_t line, uint8_t keep) {
     return s->has_data;
 }
 
+static bool used_lately(const tl_l2_client *client, uint64_t line, bool only_changed) {
+    const stand_in *s = (const stand_in *)client;
+    return line == X && (!only_changed || s->has_data);
+}
+
 static void note_sharing(tl_l2_client *client, uint64_t time) {
     stand_in *s = (stand_in *)client;
     s->n_notes += 1;
@@ -45,7 +50,7 @@ static void note_sharing(tl_l2_client *client, uint64_t time) {
 // One slice of two sets and two ways. A hit takes 11 cycles, memory 200 when no row is open, a
 // probe 17.
 static void start(fixture *f) {
-    static const tl_l2_client_type type = {.probe = probe, .note_sharing = note_sharing};
+    static const tl_l2_client_type type = {.probe = probe, .used_lately = used_lately, .note_sharing = note_sharing};
     static const tl_agent agents[N_CLIENTS] = {
         {.kind = TL_AGENT_HART_DATA, .id = 0}, {.kind = TL_AGENT_HART_DATA, .id = 1}, {.kind = TL_AGENT_HART_FETCH, .id = 0}};
     memset(f, 0, sizeof *f);

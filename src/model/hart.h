@@ -371,10 +371,12 @@ struct tl_hart {
     uint64_t first_until;
     // From this cycle on, only fetch runs that access no data run; UINT64_MAX: all fetch runs do.
     uint64_t access_until;
-    // Last cycle in which a line moved between this L1D and another L1D; 0: never.
+    // Last close contact with another hart (mem/contest.h), or since when one is likely; 0: never.
     uint64_t shared_cycle;
     // Up to this cycle, a line is likely to move again; tl_hart_note_sharing.
     uint64_t sharing_until;
+    // The epoch under way: the cycle of its first turn, and `stamp` at that time.
+    uint64_t epoch_cycle, epoch_stamp;
     uint64_t break_pc[2];           // stop before executing these; TL_NO_LINE: none
     const struct tl_breaks *breaks; // further breakpoints; NULL: none
     bool skip_break;                // do not stop at the very next instruction
@@ -502,9 +504,11 @@ TL_ALWAYS_INLINE uint8_t *tl_write_hit(tl_hart *h, uint64_t vaddr, uint32_t size
 // A line that was not probed for TL_QUIET_CYCLES gets slots again, because calling the port for
 // each access takes many times as long as a hit. The next probe then comes late by one turn at
 // most.
-enum { TL_QUIET_CYCLES = 100000 }; // docs/model.md 1.5
+// An epoch of a hart is at least TL_EPOCH_CYCLES long, and begins with a turn.
+enum { TL_QUIET_CYCLES = 100000, TL_EPOCH_CYCLES = 1000 }; // docs/model.md 1.5
 
-// Records that a line went from this hart to another hart in `cycle`, or is likely to. 0: forgets.
+// Records a close contact of this hart with another hart in `cycle`, or that one is likely. 0:
+// forgets.
 static inline void tl_hart_note_sharing(tl_hart *h, uint64_t cycle) {
     h->shared_cycle = cycle;
     h->sharing_until = cycle != 0 ? cycle + TL_QUIET_CYCLES : 0;
