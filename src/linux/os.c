@@ -390,6 +390,14 @@ static void stop_for_switch(tl_os *os, uint32_t next) {
     os->report = (tl_os_report){.stop = TL_OS_SWITCH, .cycle = cycle, .next = next};
 }
 
+// Harts run ahead of one another. A switch takes nothing of the quantum from the harts behind.
+static bool is_behind_quantum(const tl_os *os) {
+    bool result = false;
+    for (uint32_t i = 0; i < os->machine->n_harts; i++)
+        result |= os->machine->harts[i]->client && os->machine->harts[i]->now < os->quantum_end;
+    return result;
+}
+
 static void stop_for_transfer(tl_os *os) {
     const tl_transfer *done = &os->transfer;
     os->report = (tl_os_report){
@@ -556,6 +564,10 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             }
             if (os->quantum_end <= h->now) {
                 uint32_t next = tl_os_next_context(os);
+                if (next != os->context && is_behind_quantum(os)) {
+                    os->turn.hart = NULL;
+                    continue;
+                }
                 if (next != os->context) {
                     stop_for_switch(os, next);
                     break;
