@@ -9,10 +9,11 @@
 //
 // A count is the difference of two runs of one loop with different numbers of turns, so what starts
 // and stops a counter drops out. Counts of user mode must be exact; --loose allows what a machine
-// without filters by mode, or without exact counters, adds. --overlap is for an out-of-order core,
-// whose last turns take their cycles beside what follows: up to 1000 fewer in a run of a loop. One
-// line for each result: `perf_events: TEST ok|FAIL|skip KEY=VALUE...`. The exit status is the number
-// of failures, at most 99.
+// without filters by mode, or without exact counters, adds. --overlap is for an out-of-order core:
+// the last turns of a loop take their cycles beside what follows, up to 1000 in a run.
+//
+// One line for each result: `perf_events: TEST ok|FAIL|skip KEY=VALUE...`. The exit status is the
+// number of failures, at most 99.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
