@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Half of the table's entries are valid. Valid entries lead to a few numbers that stay in the cache,
-// stale entries to the whole array. The program follows no stale entry. A processor that mispredicts
-// the branch follows it for a while (docs/tutorials/wrong-path.md).
+// The program looks up entries of a table and skips stale ones, which are half of them. Valid entries
+// index a few numbers, which stay in the cache. Stale entries index all of a large array. A processor
+// that mispredicts the branch loads from there, too (docs/tutorials/wrong-path.md).
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -66,7 +66,7 @@ tl_context_sink *tl_attribution_sink(const tl_hart *h); // NULL: there is no cal
 void tl_attribution_begin(tl_hart *h);
 // Counts from now on, on any hart, belong to the instruction at pc.
 void tl_attribution_own(tl_hart *h, uint64_t pc);
-// The same, in a run that never calls tl_attribution_end.
+// As tl_attribution_own. The run need not call tl_attribution_end.
 void tl_attribution_own_running(tl_hart *h, uint64_t pc);
 // Counts from now on belong to the owner before the last call of tl_attribution_own_running.
 void tl_attribution_own_as_before(tl_hart *h);

@@ -13,6 +13,7 @@
 
 #include "board/arm_debug.h"
 #include "board/system_internal.h"
+#include "input.h"
 #include "isa/a64/block/interp.h"
 #include "isa/a64/hart.h"
 #include "isa/a64/step/step.h"
@@ -120,17 +121,6 @@ static void compare(world *a, world *b) {
 
 // -- Commands.
 
-typedef struct input {
-    const uint8_t *at, *end;
-} input;
-
-static uint32_t take(input *in, uint32_t n_bytes) {
-    uint32_t value = 0;
-    for (uint32_t i = 0; i < n_bytes && in->at < in->end; i++)
-        value |= (uint32_t)*in->at++ << 8 * i;
-    return value;
-}
-
 static uint64_t address_of(uint32_t page, uint32_t offset) {
     static const uint64_t pages[] = {TL_CORESIGHT_DEBUG, TL_CORESIGHT_CTI, TL_CORESIGHT_STRIDE + TL_CORESIGHT_DEBUG,
                                      TL_CORESIGHT_STRIDE + TL_CORESIGHT_CTI, 0};
@@ -169,36 +159,36 @@ static void open(world w[2], uint32_t core) {
 static uint32_t offset_of(input *in) {
     static const uint16_t offsets[] = {0x020, 0x024, 0x080, 0x084, 0x088, 0x08c, 0x090, 0x098, 0x0a0, 0x300, 0x310, 0x314, 0x400, 0x408,
                                        0x440, 0x448, 0x800, 0x808, 0x818, 0x000, 0x010, 0x014, 0x018, 0x01c, 0x0a4, 0x140, 0xfb0, 0xfa0};
-    const uint32_t choice = take(in, 1);
-    return choice < 0xe0 ? offsets[choice % TL_COUNT_OF(offsets)] : take(in, 2);
+    const uint32_t choice = take32(in, 1);
+    return choice < 0xe0 ? offsets[choice % TL_COUNT_OF(offsets)] : take32(in, 2);
 }
 
 // Instructions of debuggers, with any register; else any word.
 static uint32_t instruction_of(input *in) {
     static const uint32_t words[] = {0xd5130400, 0xd5330400, 0xd53b4520, 0xd51b4520, 0xd53b4500, 0xd51b4500, 0xd4a00001, 0xd4a00003,
                                      0xd6bf03e0, 0xb8404401, 0xb8004401, 0xd2b00000, 0xd5033fdf, 0xd508751f, 0xd5087640, 0x910003e0};
-    const uint32_t choice = take(in, 1);
-    return choice < 0xc0 ? words[choice % TL_COUNT_OF(words)] | (choice >> 4 & 1) : take(in, 4);
+    const uint32_t choice = take32(in, 1);
+    return choice < 0xc0 ? words[choice % TL_COUNT_OF(words)] | (choice >> 4 & 1) : take32(in, 4);
 }
 
 // Values that breakpoints and watchpoints of the program can have.
 static uint32_t value_of(input *in) {
-    const uint32_t choice = take(in, 1);
+    const uint32_t choice = take32(in, 1);
     if (choice < 0x40)
         return 0x80000000 + 4 * choice;
     if (choice < 0x60)
         return 0x80100000 + 4 * (choice & 31);
     static const uint32_t controls[] = {0x21e7, 0x0021e5, 0x003001e1, 0x1421e7, 0x3ff7, 0x7, 0, UINT32_MAX, 0xc5acce55, 1 << 14, 1 << 20};
-    return choice < 0xc0 ? controls[choice % TL_COUNT_OF(controls)] : take(in, 4);
+    return choice < 0xc0 ? controls[choice % TL_COUNT_OF(controls)] : take32(in, 4);
 }
 
 enum { WRITE, READ, RUN, OPEN, HALT, RESTART, EXECUTE, WRITE_VALUE };
 
 static void obey(world w[2], input *in) {
-    const uint32_t command = take(in, 1), core = command >> 3 & 1, page = command >> 3 & 7;
+    const uint32_t command = take32(in, 1), core = command >> 3 & 1, page = command >> 3 & 7;
     const uint64_t cti = 2 * core + 1;
     switch (command & 7) {
-    case WRITE: write_both(w, address_of(page, offset_of(in)), take(in, 4)); break;
+    case WRITE: write_both(w, address_of(page, offset_of(in)), take32(in, 4)); break;
     case WRITE_VALUE: write_both(w, address_of(page, offset_of(in)), value_of(in)); break;
     case READ: read_both(w, address_of(page, offset_of(in))); break;
     case OPEN: open(w, core); break;
@@ -209,7 +199,7 @@ static void obey(world w[2], input *in) {
         break;
     case EXECUTE: write_both(w, address_of(2 * core, 0x84), instruction_of(in)); break;
     default: {
-        const uint64_t cycles = 16 * (1 + (uint64_t)take(in, 1));
+        const uint64_t cycles = 16 * (1 + (uint64_t)take32(in, 1));
         run(&w[0], cycles);
         run(&w[1], cycles);
         compare(&w[0], &w[1]);

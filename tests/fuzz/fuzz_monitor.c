@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input.h"
 #include "monitor/registers.h"
 #include "monitor/xcm.h"
 
@@ -15,10 +16,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MAX_COMMANDS = 64, MAX_ELEMENTS = 12, RING_BYTES = 1 << 16, LIST = 32, HASH = 64, PROGRAM_WORDS = 64, TICKS = 64 };
 static const uint64_t OWNER = 1;
-
-typedef struct input {
-    const uint8_t *at, *end;
-} input;
 
 typedef struct world {
     input *in;
@@ -33,13 +30,6 @@ static void require(bool is_so, const char *what) {
         return;
     fprintf(stderr, "fuzz_monitor: %s\n", what);
     abort();
-}
-
-static uint64_t take(input *in, uint32_t n_bytes) {
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < n_bytes && in->at < in->end; i++)
-        value |= (uint64_t)*in->at++ << 8 * i;
-    return value;
 }
 
 // -- A target whose registers keep what is written. Now and then the input changes one of them.

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "input.h"
 #include "pmu/netburst/catalogue.h"
 #include "pmu/netburst/state.h"
 
@@ -15,10 +16,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { N_PAGES = 4, PAGE_BYTES = 256, MEMORY_BYTES = N_PAGES * PAGE_BYTES, MAX_ACTIONS = 2000, MAX_WRITES = 3, N_TWINS = 2 };
 enum { WRITE, READ, READ_COUNTER, SET_LVT, COUNT, RETIRE, PUT_AREA, TAKE_PAGES, TEXT, RUN_COUNTER, SAMPLE, N_ACTIONS };
-
-typedef struct input {
-    const uint8_t *at, *end;
-} input;
 
 typedef struct twin { // both are told the same, and one of them counts clock by clock
     tl_netburst *n;
@@ -45,13 +42,6 @@ typedef struct bench {
 static void require(bool is_so) {
     if (!is_so)
         abort();
-}
-
-static uint64_t take(input *in, uint32_t n_bytes) {
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < n_bytes && in->at < in->end; i++)
-        value |= (uint64_t)*in->at++ << 8 * i;
-    return value;
 }
 
 // ---- The surroundings.

@@ -42,11 +42,10 @@ static uint32_t bank_for(tl_netburst *n, uint64_t tag) {
 
 // Counters whose OVF says that they are armed.
 static bool is_sampler(const tl_netburst *n, uint32_t counter) {
+    bool result = false;
     for (uint32_t t = 0; t < TL_NETBURST_THREADS; t++)
-        for (uint32_t i = 0; i < n->sampling[t].n; i++)
-            if (n->sampling[t].samplers[i].counter == counter)
-                return true;
-    return false;
+        result |= tl_netburst_sampler_of(n, t, counter) != NULL;
+    return result;
 }
 
 static void put_away(tl_netburst *n, uint32_t counter, bool samples) {

@@ -140,19 +140,20 @@ static uint32_t record_bytes(const tl_netburst *n) {
     return registers + (is_extended(n) ? TL_NBX_RECORD_BYTES : 0u);
 }
 
-static bool is_precise(const tl_netburst *n, uint32_t thread, uint32_t counter) {
+const tl_sampler *tl_netburst_sampler_of(const tl_netburst *n, uint32_t thread, uint32_t counter) {
     const tl_sampling *s = &n->sampling[thread];
     for (uint32_t i = 0; i < s->n; i++)
         if (s->samplers[i].counter == counter)
-            return s->samplers[i].is_precise;
-    return true;
+            return &s->samplers[i];
+    return NULL;
 }
 
 // docs/netburst.md, 10.9.
 static void extend(const tl_netburst *n, uint32_t thread, uint32_t counter, uint8_t bytes[TL_NBX_RECORD_BYTES]) {
     const tl_netburst_thread *t = n->threads[thread];
     const tl_nbx_access *a = &t->access;
-    const uint8_t flags = a->flags | (is_precise(n, thread, counter) ? TL_NBX_IS_PRECISE : 0);
+    const tl_sampler *s = tl_netburst_sampler_of(n, thread, counter);
+    const uint8_t flags = a->flags | (!s || s->is_precise ? TL_NBX_IS_PRECISE : 0);
     const uint64_t words[TL_NBX_RECORD_BYTES / 8] = {
         a->clock,   a->n_retired,
         t->context, thread | counter << 8 | (uint32_t)a->level << 16 | (uint32_t)flags << 24 | (uint64_t)a->tags << 32,

@@ -151,6 +151,8 @@ static inline bool tl_nbx_has_filter(const tl_netburst *n, uint32_t counter) { r
 // pebs.c
 // Returns the thread that the counter samples; TL_NETBURST_THREADS: none.
 uint32_t tl_netburst_sampled_thread(const tl_netburst *n, uint32_t counter, const tl_used_escr *escr, bool *ret_is_precise);
+// Returns what samples the thread with this counter, or NULL.
+const tl_sampler *tl_netburst_sampler_of(const tl_netburst *n, uint32_t thread, uint32_t counter);
 void tl_netburst_look_at_area(tl_netburst *n, uint32_t thread); // software may have emptied it
 bool tl_netburst_has_escr(const tl_netburst *n, tl_escr escr);  // count.c
 // match.c
