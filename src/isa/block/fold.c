@@ -188,6 +188,7 @@ static tl_block_rest *rest_of(tl_blocks *store, const tl_block *block, uint32_t 
 // instructions more (bench/system.py, "system calls").
 static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, bool is_added) {
     tl_hart *h = store->hart;
+    uint64_t *tally = h->tally;
     const uint64_t sign = is_added ? 1 : UINT64_MAX;
     tl_block_rest *rest = rest_of(store, block, k, is_fetched);
     if (TL_UNLIKELY(rest->block != block || rest->k != k || rest->is_fetched != is_fetched)) {
@@ -196,8 +197,8 @@ static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_
         rest->is_fetched = is_fetched;
         rest->n_counts = (uint16_t)list_rest(store, block, k, is_fetched, rest->counts);
     }
-    for (uint32_t i = 0; i < rest->n_counts; i++)
-        h->tally[rest->counts[i].cell] += sign * rest->counts[i].amount;
+    for (const tl_static_count *at = rest->counts, *end = at + rest->n_counts; at != end; at++)
+        tally[at->cell] += sign * at->amount;
     if (TL_UNLIKELY(h->attribution != NULL))
         attribute(store, block, k, is_fetched, sign, tl_attribution_execute, tl_attribution_add);
 }
