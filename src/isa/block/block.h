@@ -87,8 +87,8 @@ enum { TL_BLOCK_BUCKETS_LOG2 = 16, TL_BLOCK_BUCKETS = 1 << TL_BLOCK_BUCKETS_LOG2
 enum { TL_MAX_BLOCK_INSNS = 128 / 2 + 2 };
 enum { TL_MAX_BLOCK_STATICS = 96 };
 
-// What instructions k.. of a block count, as fold.c has found it out. is_fetched: without the fetch
-// of k.
+// Counts of instructions k.. of a block, as fold.c has found them out. is_fetched: without those of
+// the fetch of k.
 enum { TL_BLOCK_RESTS = 64 };
 typedef struct tl_block_rest {
     const tl_block *block; // NULL: empty
