@@ -28,7 +28,7 @@ enum { CONTEXTS_AT_ONCE = 256 };
 static const uint32_t NO_STACK = UINT32_MAX;
 
 typedef struct edge { // from a context by a call; from TL_NO_CONTEXT to a root
-    uint64_t call_pc;  // to a root: its space
+    uint64_t call_pc; // to a root: its space
     uint64_t entry_pc;
     uint32_t from, to;
 } edge;
@@ -144,10 +144,9 @@ static TL_NOINLINE uint32_t add_edge(tl_callgraph *g, const edge *found, uint64_
         if (context_at(g, up)->entry_pc == e.entry_pc && context_at(g, up)->call_pc == e.call_pc)
             e.to = up;
     if (e.to == TL_NO_CONTEXT)
-        e.to = add_context(g, &(tl_call_context){.space = space,
-                                                 .entry_pc = e.entry_pc,
-                                                 .call_pc = e.from == TL_NO_CONTEXT ? 0 : e.call_pc,
-                                                 .parent = e.from});
+        e.to = add_context(
+            g, &(tl_call_context){
+                   .space = space, .entry_pc = e.entry_pc, .call_pc = e.from == TL_NO_CONTEXT ? 0 : e.call_pc, .parent = e.from});
     if (e.to == TL_NO_CONTEXT || !grow_array((void **)&g->edges, g->n_edges, &g->edge_room, sizeof e)) {
         g->lacks_memory = true;
         return TL_NO_CONTEXT;
@@ -251,9 +250,7 @@ void tl_callgraph_lack_memory(tl_callgraph *g) { g->lacks_memory = true; }
 // ---- shadow stacks of programs ----
 
 // The context on top of the stack is under way on the hart.
-static void set_current(tl_callgraph *g, uint32_t hart, const stack *s) {
-    tl_callgraph_set_current(g, hart, s->frames[s->n - 1].context);
-}
+static void set_current(tl_callgraph *g, uint32_t hart, const stack *s) { tl_callgraph_set_current(g, hart, s->frames[s->n - 1].context); }
 
 static bool push(tl_callgraph *g, stack *s, uint32_t context, uint64_t return_pc, uint64_t sp) {
     if (!grow_array((void **)&s->frames, s->n, &s->room, sizeof *s->frames)) {

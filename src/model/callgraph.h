@@ -63,7 +63,7 @@ uint32_t tl_callgraph_generation(const tl_callgraph *graph);
 typedef struct tl_call_trap {
     uint64_t pc, sp; // where the hart was
     uint64_t handler_pc;
-    uint32_t priv; // of the handler; 0: of user programs
+    uint32_t old_priv, priv; // before, and of the handler; 0: of user programs
     bool is_interrupt;
 } tl_call_trap;
 void tl_callgraph_trap(tl_callgraph *graph, uint32_t hart, const tl_call_trap *trap);

@@ -17,7 +17,7 @@ typedef struct region { // what is around a region
     uint64_t base_sp, low_sp;
     uint64_t pc, sp; // of a trap: what was interrupted
     uint32_t frame;  // that began the region
-    uint32_t priv;   // of a trap: the privilege around
+    uint32_t priv;
     bool is_trap;
 } region;
 
@@ -57,7 +57,8 @@ struct tl_call_machine {
     uint32_t unused;             // list
     uint32_t current[TL_MAX_HARTS];
     uint64_t space[TL_MAX_HARTS];
-    uint32_t *path; // scratch memory of carried
+    uint32_t context[TL_MAX_HARTS]; // under way: that of the frame on top, in the space of the hart
+    uint32_t *path;                 // scratch memory of carried
     uint32_t path_room;
 };
 
@@ -117,7 +118,8 @@ static bool open_region(tl_call_machine *m, stack *s, const region *with) {
     r->base_sp = s->base_sp;
     r->low_sp = s->low_sp;
     r->frame = s->n;
-    r->priv = s->priv;
+    if (!r->is_trap)
+        r->priv = s->priv;
     s->base_sp = s->low_sp = 0;
     return true;
 }
@@ -180,10 +182,12 @@ static void top_changed(tl_call_machine *m, uint32_t hart) {
     stack *s = stack_of(m, hart);
     if (TL_UNLIKELY(!s)) // no memory
         return;
-    frame *top = &s->frames[s->n - 1];
-    if (top->context != TL_NO_CONTEXT && TL_UNLIKELY(tl_callgraph_context(m->graph, top->context)->space != m->space[hart]))
-        top->context = carried(m, top->context, m->space[hart]);
-    tl_callgraph_set_current(m->graph, hart, top->context);
+    // The frame keeps its own, because the task may come back to the space before.
+    uint32_t context = s->frames[s->n - 1].context;
+    if (context != TL_NO_CONTEXT && TL_UNLIKELY(tl_callgraph_context(m->graph, context)->space != m->space[hart]))
+        context = carried(m, context, m->space[hart]);
+    m->context[hart] = context;
+    tl_callgraph_set_current(m->graph, hart, context);
 }
 
 static uint32_t callee_of(tl_call_machine *m, uint32_t from, uint64_t call_pc, uint64_t entry_pc) {
@@ -199,8 +203,8 @@ static uint32_t root_at(tl_call_machine *m, uint32_t hart, uint64_t pc) {
 }
 
 static bool is_of_process(const tl_call_machine *m, uint32_t context, uint32_t hart) {
-    return context != TL_NO_CONTEXT && m->process_of(m->ctx, tl_callgraph_context(m->graph, context)->space) ==
-                                           m->process_of(m->ctx, m->space[hart]);
+    return context != TL_NO_CONTEXT &&
+           m->process_of(m->ctx, tl_callgraph_context(m->graph, context)->space) == m->process_of(m->ctx, m->space[hart]);
 }
 
 // ---- stacks ----
@@ -292,17 +296,24 @@ static void begin_stack(tl_call_machine *m, uint32_t hart, uint64_t pc, uint64_t
     top_changed(m, hart);
 }
 
+// The hart has not run.
+static bool is_unnamed(const tl_call_machine *m, const stack *s) {
+    return s->frames[0].context != TL_NO_CONTEXT && tl_callgraph_context(m->graph, s->frames[0].context)->entry_pc == 0;
+}
+
 void tl_call_machine_space(tl_call_machine *m, uint32_t hart, uint64_t space) {
+    const stack *s = stack_of(m, hart);
     m->space[hart] = space;
-    if (m->current[hart] == NO_STACK)
+    if (!s)
         begin_stack(m, hart, 0, 0, 0);
-    else
-        top_changed(m, hart);
+    else if (is_unnamed(m, s))
+        s->frames[0].context = tl_callgraph_root(m->graph, space, 0);
+    top_changed(m, hart);
 }
 
 void tl_call_machine_began(tl_call_machine *m, uint32_t hart, uint64_t pc) {
     const stack *s = stack_of(m, hart);
-    if (s && s->frames[0].context != TL_NO_CONTEXT && tl_callgraph_context(m->graph, s->frames[0].context)->entry_pc == 0) {
+    if (s && is_unnamed(m, s)) {
         tl_callgraph_name_root(m->graph, s->frames[0].context, pc);
         tl_callgraph_count_call(m->graph, s->frames[0].context);
     }
@@ -356,7 +367,7 @@ void tl_call_machine_call(tl_call_machine *m, uint32_t hart, uint64_t pc, uint64
     if (TL_UNLIKELY(!s) || !come_to_sp(m, s, sp))
         return;
     top_changed(m, hart); // frames may have been left
-    if (push(m, s, return_pc, sp, callee_of(m, s->frames[s->n - 1].context, pc, target)))
+    if (push(m, s, return_pc, sp, callee_of(m, m->context[hart], pc, target)))
         top_changed(m, hart);
 }
 
@@ -364,9 +375,9 @@ void tl_call_machine_call(tl_call_machine *m, uint32_t hart, uint64_t pc, uint64
 static void replace(tl_call_machine *m, uint32_t hart, uint64_t target) {
     stack *s = stack_of(m, hart);
     frame *top = &s->frames[s->n - 1];
-    if (top->context == TL_NO_CONTEXT)
+    if (m->context[hart] == TL_NO_CONTEXT)
         return;
-    const tl_call_context *c = tl_callgraph_context(m->graph, top->context);
+    const tl_call_context *c = tl_callgraph_context(m->graph, m->context[hart]);
     const bool is_trap = c->is_trap;
     if (c->entry_pc == target)
         return;
@@ -401,9 +412,7 @@ typedef struct level { // frames from a trap to the next one, or to the top
     uint64_t base_sp, low_sp; // of its innermost region
 } level;
 
-static level top_level(const stack *s) {
-    return (level){.n = s->n, .n_regions = s->n_regions, .base_sp = s->base_sp, .low_sp = s->low_sp};
-}
+static level top_level(const stack *s) { return (level){.n = s->n, .n_regions = s->n_regions, .base_sp = s->base_sp, .low_sp = s->low_sp}; }
 
 // Frames of the level and below that remain when code goes on with this stack pointer. UINT32_MAX:
 // it is on no region of the level.
@@ -479,10 +488,10 @@ void tl_call_machine_trap(tl_call_machine *m, uint32_t hart, const tl_call_trap 
         return;
     if (s->n_regions >= MAX_REGIONS)
         cut(s, 1);
-    const uint32_t from = s->frames[s->n - 1].context;
+    const uint32_t from = m->context[hart];
     const uint32_t to = trap->is_interrupt ? root_at(m, hart, trap->handler_pc) : callee_of(m, from, trap->pc, trap->handler_pc);
     tl_callgraph_mark_trap(m->graph, to);
-    if (!open_region(m, s, &(region){.is_trap = true, .pc = trap->pc, .sp = trap->sp}))
+    if (!open_region(m, s, &(region){.is_trap = true, .pc = trap->pc, .sp = trap->sp, .priv = trap->old_priv}))
         return;
     if (!push(m, s, NO_RETURN, UINT64_MAX, to)) {
         cut(s, s->n);

@@ -18,8 +18,9 @@ static void machine_new(rig *r) {
     tl_attribution_begin(r->h); // at 0x1000
 }
 
-static void trap(rig *r, uint64_t pc, uint64_t sp, uint32_t priv, bool is_interrupt) {
-    tl_callgraph_trap(r->graph, 0, &(tl_call_trap){.pc = pc, .sp = sp, .handler_pc = HANDLER, .priv = priv, .is_interrupt = is_interrupt});
+static void trap(rig *r, uint64_t pc, uint64_t sp, uint32_t from, bool is_interrupt) {
+    const tl_call_trap t = {.pc = pc, .sp = sp, .handler_pc = HANDLER, .old_priv = from, .priv = KERNEL, .is_interrupt = is_interrupt};
+    tl_callgraph_trap(r->graph, 0, &t);
 }
 
 static void trap_return(rig *r, uint64_t target, uint64_t sp, uint32_t priv) { tl_callgraph_trap_return(r->graph, 0, target, sp, priv); }
@@ -43,7 +44,7 @@ static void test_trap_is_called_by_the_instruction_that_trapped(void **state) {
     rig r;
     machine_new(&r);
     call(&r, 0x1008, 0x2000, USER_SP);
-    trap(&r, 0x2010, USER_SP - FRAME, KERNEL, false);
+    trap(&r, 0x2010, USER_SP - FRAME, USER, false);
     PATH(HANDLER, 0x2000, 0x1000);
     assert_int_equal(now(&r)->call_pc, 0x2010);
     assert_int_equal(now(&r)->n_calls, 1);
@@ -64,12 +65,12 @@ static void test_interrupt_is_a_root(void **state) {
     machine_new(&r);
     call(&r, 0x1008, 0x2000, USER_SP);
     for (uint64_t pc = 0x2000; pc < 0x2100; pc += 4) {
-        trap(&r, pc, USER_SP - FRAME, KERNEL, true);
+        trap(&r, pc, USER_SP - FRAME, USER, true);
         PATH(HANDLER);
         trap_return(&r, pc, USER_SP - FRAME, USER);
         PATH(0x2000, 0x1000);
     }
-    trap(&r, 0x2000, USER_SP - FRAME, KERNEL, true);
+    trap(&r, 0x2000, USER_SP - FRAME, USER, true);
     assert_int_equal(now(&r)->n_calls, 0x100 / 4 + 1);
     rig_free(&r);
 }
@@ -79,7 +80,7 @@ static void test_traps_nest(void **state) {
     (void)state;
     rig r;
     machine_new(&r);
-    trap(&r, 0x1010, USER_SP, KERNEL, false);
+    trap(&r, 0x1010, USER_SP, USER, false);
     call(&r, HANDLER + 8, 0xa000, KERNEL_SP);
     trap(&r, 0xa010, KERNEL_SP - FRAME, KERNEL, false);
     call(&r, HANDLER + 8, 0xb000, KERNEL_SP - 4 * FRAME);
@@ -99,7 +100,7 @@ static void test_kernel_switches_tasks(void **state) {
     enum { SWITCH = 0xc000, START = 0xd000, STEP = 1 << 14 };
     rig r;
     machine_new(&r);
-    trap(&r, 0x1010, USER_SP, KERNEL, false);
+    trap(&r, 0x1010, USER_SP, USER, false);
     call(&r, HANDLER + 8, 0xa000, KERNEL_SP);
     call(&r, 0xa010, SWITCH, KERNEL_SP - FRAME);
     tl_callgraph_return(r.graph, 0, START, KERNEL_SP - STEP); // a new task
@@ -114,7 +115,7 @@ static void test_kernel_switches_tasks(void **state) {
     go_back(&r, START + 8, KERNEL_SP - STEP);
     trap_return(&r, 0x4000, USER_SP / 2, USER); // its program begins
     PATH(0x4000);
-    trap(&r, 0x4010, USER_SP / 2, KERNEL, false);
+    trap(&r, 0x4010, USER_SP / 2, USER, false);
     call(&r, HANDLER + 8, 0xa000, KERNEL_SP - STEP);
     call(&r, 0xa010, SWITCH, KERNEL_SP - STEP - FRAME);
     go_back(&r, 0xa010, KERNEL_SP - FRAME);
@@ -130,7 +131,7 @@ static void test_handler_switches_tasks(void **state) {
     rig r;
     machine_new(&r);
     call(&r, 0x1008, 0x2000, USER_SP);
-    trap(&r, 0x2010, USER_SP - FRAME, KERNEL, true);
+    trap(&r, 0x2010, USER_SP - FRAME, USER, true);
     call(&r, HANDLER + 8, 0xa000, KERNEL_SP);
     go_back(&r, HANDLER + 8, KERNEL_SP);
     trap_return(&r, 0x5000, OTHER_SP, KERNEL); // a task with the rights of the handler
@@ -140,7 +141,7 @@ static void test_handler_switches_tasks(void **state) {
     PATH(HANDLER, 0x6000, 0x5000);
     trap_return(&r, 0x2010, USER_SP - FRAME, USER);
     PATH(0x2000, 0x1000);
-    trap(&r, 0x2020, USER_SP - FRAME, KERNEL, true);
+    trap(&r, 0x2020, USER_SP - FRAME, USER, true);
     trap_return(&r, 0x6014, OTHER_SP - FRAME, KERNEL);
     PATH(0x6000, 0x5000);
     rig_free(&r);
@@ -172,7 +173,7 @@ static void test_path_is_carried_into_a_new_space_from_the_trap_on(void **state)
     (void)state;
     rig r;
     machine_new(&r);
-    trap(&r, 0x1010, USER_SP, KERNEL, false);
+    trap(&r, 0x1010, USER_SP, USER, false);
     call(&r, HANDLER + 8, 0xa000, KERNEL_SP);
     call(&r, 0xa010, 0xb000, KERNEL_SP - FRAME);
     tl_attribution_set_space(r.attribution, 0, 2);
@@ -195,7 +196,7 @@ static void test_return_to_another_process_begins_a_stack(void **state) {
     rig r;
     machine_new(&r);
     call(&r, 0x1008, 0x2000, USER_SP);
-    trap(&r, 0x2010, USER_SP - FRAME, KERNEL, false);
+    trap(&r, 0x2010, USER_SP - FRAME, USER, false);
     tl_attribution_set_space(r.attribution, 0, 2);
     trap_return(&r, 0x2014, USER_SP - FRAME, USER);
     PATH(0x2014);
@@ -210,10 +211,10 @@ static void test_handler_of_a_guests_signal_is_a_root(void **state) {
     machine_new(&r);
     for (uint32_t n = 0; n < 3; n++) {
         call(&r, 0x1008, 0x2000, USER_SP);
-        trap(&r, 0x2010, USER_SP - FRAME, KERNEL, true);
+        trap(&r, 0x2010, USER_SP - FRAME, USER, true);
         trap_return(&r, 0x3000, USER_SP - 1024, USER);
         PATH(0x3000);
-        trap(&r, 0x3010, USER_SP - 1024, KERNEL, false);
+        trap(&r, 0x3010, USER_SP - 1024, USER, false);
         trap_return(&r, 0x2010, USER_SP - FRAME, USER);
         PATH(0x2000, 0x1000);
         go_back(&r, 0x1008, USER_SP);

@@ -76,7 +76,7 @@ static void count_exception(tl_hart *h) {
 static void enter(tl_hart *h, uint32_t el, uint32_t vector, uint64_t return_pc) {
     tl_a64_hart *a = tl_a64(h);
     const bool is_from_lower = el > h->priv, had_own_sp = a->sys.has_own_sp;
-    tl_call_trap trap = {.pc = h->pc, .sp = a->x[TL_A64_SP], .is_interrupt = vector != VECTOR_SYNCHRONOUS};
+    tl_call_trap trap = {.pc = h->pc, .sp = a->x[TL_A64_SP], .old_priv = h->priv, .is_interrupt = vector != VECTOR_SYNCHRONOUS};
     *reg(h, TL_A64_R_SPSR_EL1, TL_A64_R_SPSR_EL3, el) = tl_a64_pstate(h);
     *reg(h, TL_A64_R_ELR_EL1, TL_A64_R_ELR_EL3, el) = return_pc;
     h->pend = NULL;

@@ -56,7 +56,7 @@ static void enter(tl_hart *h, uint64_t cause, uint64_t value, bool is_to_supervi
     tl_privileged *csr = &tl_rv(h)->csr;
     bool is_interrupt = (cause & CAUSE_IS_INTERRUPT) != 0;
     uint64_t old = csr->mstatus, status = old, vector;
-    tl_call_trap trap = {.pc = h->pc, .sp = tl_rv(h)->x[SP], .is_interrupt = is_interrupt};
+    tl_call_trap trap = {.pc = h->pc, .sp = tl_rv(h)->x[SP], .old_priv = h->priv, .is_interrupt = is_interrupt};
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
     h->reservation_paddr = TL_NO_LINE;
