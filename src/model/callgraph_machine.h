@@ -30,7 +30,7 @@ void tl_call_machine_jump(tl_call_machine *m, uint32_t hart, uint64_t target, ui
 void tl_call_machine_trap(tl_call_machine *m, uint32_t hart, const tl_call_trap *trap);
 void tl_call_machine_trap_return(tl_call_machine *m, uint32_t hart, uint64_t target, uint64_t sp, uint32_t priv);
 
-// What callgraph.c gives: its tree. TL_NO_CONTEXT: no memory, and tl_callgraph_check says so.
+// The tree, which callgraph.c gives. TL_NO_CONTEXT: no memory, and tl_callgraph_check says so.
 
 uint32_t tl_callgraph_root(tl_callgraph *graph, uint64_t space, uint64_t entry_pc);
 // The context to which a call or a trap of `from` leads.

@@ -260,7 +260,7 @@ static void test_calls_on_another_stack_return(void **state) {
     rig_free(&r);
 }
 
-// What never returns does not make stacks grow without end: traps, and calls on two stacks.
+// Stacks do not grow without end by traps that never return, or by calls on two stacks.
 static void test_traps_without_return_end_somewhere(void **state) {
     (void)state;
     enum { N = 100000 };
