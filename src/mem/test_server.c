@@ -30,8 +30,8 @@ static void test_a_late_request_takes_the_first_gap(void **state) {
     assert_int_equal(tl_server_occupy(&server, 105, 10), 5);    // behind it: 110 to 119
     assert_int_equal(tl_server_occupy(&server, 130, 10), 0);    // 130 to 139
     assert_int_equal(tl_server_occupy(&server, 112, 10), 8);    // 120 to 129, just long enough
-    assert_int_equal(tl_server_occupy(&server, 95, 10), 45);    // five cycles before 100 are too few
-    assert_int_equal(tl_server_occupy(&server, 90, 10), 0);     // ten are not
+    assert_int_equal(tl_server_occupy(&server, 95, 10), 45);    // five cycles are too few
+    assert_int_equal(tl_server_occupy(&server, 90, 10), 0);     // ten are enough
     assert_int_equal(tl_server_occupy(&server, 90, 3), 60);     // 150 to 152
     assert_int_equal(tl_server_occupy(&server, 1000, 10), 0);   // a gap that spans words
     assert_int_equal(tl_server_occupy(&server, 153, 200), 0);   // a long request in it
