@@ -525,9 +525,8 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};
             break;
         }
-        const uint32_t running = busy_harts(os);
         if (!os->turn.hart || (os->turn.hart->now >= os->turn.end && os->turn.hart->run_vline == TL_NO_LINE))
-            os->turn = tl_machine_next(os->machine, running);
+            os->turn = tl_machine_next(os->machine, busy_harts(os));
         tl_hart *h = os->turn.hart;
         if (!h && tl_os_next_context(os) != os->context) {
             stop_for_switch(os, tl_os_next_context(os));
@@ -581,6 +580,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             if (attend(os, h))
                 continue;
         }
+        const uint32_t running = busy_harts(os); // what the host delivered may have woken a thread
         if (tl_run_has_ended(&os->limits, os->machine, running, h)) {
             settle(os, tl_lesser(safe_time(os), os->limits.until_cycle));
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};

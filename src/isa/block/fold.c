@@ -184,8 +184,8 @@ static tl_block_rest *rest_of(tl_blocks *store, const tl_block *block, uint32_t 
 }
 
 // Adds instructions k.. of an execution to the tallies, or takes them out. The same few places trap
-// or wait again and again, so their lists are kept: decoding anew for them took 1,900
-// host instructions for each system call (bench/system.py, "calls").
+// or wait again and again, so their lists are kept, because decoding anew took 1,900 host
+// instructions for each system call (bench/system.py, "calls").
 static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, bool is_added) {
     tl_hart *h = store->hart;
     uint64_t *tally = h->tally;
