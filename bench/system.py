@@ -4,10 +4,12 @@
 
   bench/system.py [--quick] [--record] [--repeat N]
 
-Three tables, all of ratios on this machine in this run:
+Four tables, of ratios on this machine in this run:
   modes     one inner loop (guest/bare/loop.c) as a Linux program, as a bare program in machine mode, and in user mode behind page tables
   counters  programs on a machine without counters, with the standard PMU attached and unread, with the distributed counters and those of the
             second level as well; and the bare loop with counters that wait for an overflow
+  calls     what a system call costs, in host instructions under cachegrind, beside what it cost at commit c0acc651: workloads/calls.c as a program,
+            and under Linux when `make check-linux` has built it and not with --quick
   boot      firmware and kernel up to the first process and off again, when `make check-linux` has built them (else left out)
 Runs take turns, N of each (default 7). Speeds are of the fastest run; percentages are medians over the rounds. --record writes the tables to docs/bench.md.
 """
@@ -28,6 +30,8 @@ TOP = os.path.dirname(HERE)
 ROUNDS = {False: 20_000_000, True: 10_000_000}  # by --quick
 ARMED = {"cycles": 1, "instructions": 2, "branches": 5, "L1D load misses": 0x10001}  # selectors of rvhpm:linux
 TARGETS = {"unread": 3, "armed": 10}  # percent; reported, never asserted
+CALLS = {"as a program": 4174, "under Linux": 10087}  # host instructions of one system call at commit c0acc651
+CALLS_TARGET, BOOT_TARGET = 3, 1.5  # times as fast as that; of the cost of an instruction on one hart
 
 
 def build(folder, rounds):
@@ -47,6 +51,7 @@ def build(folder, rounds):
         "linux": [cross, *common, "-static", "-DLOOP_LINUX", source],
         "machine": [cross, *common, *target, *runtime, source, "-lgcc"],
         "user": [cross, *common, *target, "-DLOOP_USER", *runtime, source, "-lgcc"],
+        "calls": [cross, "-O2", "-static", os.path.join(HERE, "workloads", "calls.c")],
     }.items():
         programs[name] = os.path.join(folder, name)
         subprocess.run([*command, "-o", programs[name]], check=True)
@@ -133,19 +138,63 @@ def counters_table(tally, programs, folder, counts, repeat):
             verdict(unread, TARGETS["unread"], "counters that nobody reads"), verdict(costs, TARGETS["armed"], "counters that wait for an overflow")]
 
 
-def boot_table(tally, counts, repeat):
+def built_linux():
+    """(kernel, initial file system) of make check-linux; None: there are none."""
     built = os.environ.get("TALLY_LINUX") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "tally", "linux")
-    image, initrd = os.path.join(built, "Image"), os.path.join(built, "initramfs.cpio")
-    if not (os.path.exists(image) and os.path.exists(initrd)):
-        print("bench/system.py: no kernel: run make check-linux to have the boot measured, too", file=sys.stderr)
-        return []
-    rows = []
-    for n_harts in (1, 2):
-        command = [tally, "boot", "--harts", str(n_harts), "--kernel", image, "--initrd", initrd, "--append",
+    files = os.path.join(built, "Image"), os.path.join(built, "initramfs.cpio")
+    return files if all(map(os.path.exists, files)) else None
+
+
+def with_program(initrd, program, folder):
+    """A copy of an initial file system that has the program as /calls, too. Linux takes archives one behind the other."""
+    def entry(name, mode, data):
+        fields = 0, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0
+        head = b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+        return head + b"\0" * (-len(head) % 4) + data + b"\0" * (-len(data) % 4)
+
+    path = os.path.join(folder, "initrd")
+    with open(initrd, "rb") as old, open(program, "rb") as binary, open(path, "wb") as out:
+        start = old.read()
+        out.write(start + b"\0" * (-len(start) % 512) + entry("calls", 0o100755, binary.read()) + entry("TRAILER!!!", 0, b""))
+    return path
+
+
+def host_instructions(command):
+    done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--smc-check=all", "--cachegrind-out-file=/dev/null", *command],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+    return int(re.search(rb"I +refs: +([0-9,]+)", done.stderr)[1].replace(b",", b""))
+
+
+def calls_table(tally, programs, folder, counts, linux):
+    many = 100_000
+    commands = {"as a program": lambda n: [tally, "stat", "-o", counts, programs["calls"], str(n)]}
+    if linux:
+        initrd = with_program(linux[1], programs["calls"], folder)
+        commands["under Linux"] = lambda n: [tally, "boot", "-o", counts, "--kernel", linux[0], "--initrd", initrd, "--append",
+                                             f'loglevel=3 tally.run="/calls {n}"']
+    rows, ratios = [], {}
+    for title, command in commands.items():
+        cost = (host_instructions(command(many + 1)) - host_instructions(command(1))) / many
+        ratios[title] = CALLS[title] / cost
+        rows.append(f"| {title} | {CALLS[title]} | {cost:.0f} | {ratios[title]:.2f} |")
+    is_met = min(ratios.values()) >= CALLS_TARGET
+    return ["| a system call | host instructions at c0acc651 | host instructions | times as cheap |", "|---|--:|--:|--:|", *rows, "",
+            f"- {'met' if is_met else 'TARGET NOT MET'}: system calls {CALLS_TARGET} times as cheap as at c0acc651; "
+            + ", ".join(f"{title} {ratio:.2f}" for title, ratio in ratios.items())]
+
+
+def boot_table(tally, linux, counts, repeat):
+    rows, costs = [], {}
+    for n_harts in (1, 2, 4):
+        command = [tally, "boot", "--harts", str(n_harts), "--kernel", linux[0], "--initrd", linux[1], "--append",
                    'loglevel=3 tally.run="ls"']
         n, seconds = fastest(command, counts, min(repeat, 3))
+        costs[n_harts] = seconds / n
         rows.append(f"| {n_harts} | {n / 1e6:.0f} | {seconds:.2f} | {n / seconds / 1e6:.0f} |")
-    return ["| harts | million instructions | seconds | MIPS |", "|--:|--:|--:|--:|", *rows]
+    ratio = costs[4] / costs[1]
+    return ["| harts | million instructions | seconds | MIPS |", "|--:|--:|--:|--:|", *rows, "",
+            f"- {'met' if ratio <= BOOT_TARGET else 'TARGET NOT MET'}: an instruction of a boot on 4 harts costs at most {BOOT_TARGET} times "
+            f"one of a boot on 1; {ratio:.2f}"]
 
 
 def main():
@@ -164,9 +213,14 @@ def main():
         parts = ["## System mode and counters", "", "`bench/system.py` (part of `make bench`), in turns; speeds of the fastest run, percentages as medians over rounds.", "",
                  *modes_table(args.tally, programs, counts, args.repeat), "",
                  *counters_table(args.tally, programs, folder, counts, args.repeat)]
-        boot = boot_table(args.tally, counts, args.repeat)
-        if boot:
-            parts += ["", "Firmware (Debian's OpenSBI) and kernel (Linux 6.1 of `make check-linux`) up to the first process, and off again:", "", *boot]
+        linux = built_linux()
+        if not linux:
+            print("bench/system.py: no kernel: run make check-linux to have the boot measured, too", file=sys.stderr)
+        parts += ["", "What a system call costs the host (`bench/workloads/calls.c`), under cachegrind:", "",
+                  *calls_table(args.tally, programs, folder, counts, None if args.quick else linux)]
+        if linux:
+            parts += ["", "Firmware (Debian's OpenSBI) and kernel (Linux 6.1 of `make check-linux`) up to the first process, and off again:", "",
+                      *boot_table(args.tally, linux, counts, args.repeat)]
         text = "\n".join(parts)
         print(text)
         if args.record:

@@ -99,6 +99,9 @@ static bool unknown_option(cli_parser *p, const char *word, int letter) {
             return cli_fail(p, "%s%.*s: %s", letter ? (char[]){'-', (char)letter, 0} : "", letter ? 0 : (int)n_word, word,
                             perf_options[i].remedy);
     }
+    if (!letter && n_word == 6 && strncmp(word, "--jobs", n_word) == 0)
+        return cli_fail(p, "--jobs: the harts of a run take turns on one processor of the host (docs/engine.md, \"Both host cores\"); "
+                           "tally sweep -j N runs machines side by side, and several tally processes run programs side by side");
     if (letter)
         return cli_fail(p, "unknown option -%c; tally %s --help lists the options", letter, verb);
     const char *names[MAX_OPTIONS];

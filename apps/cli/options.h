@@ -231,7 +231,9 @@ void cli_print_fish_completion(FILE *stream);
 // profile.c: --host-profile. Adds the samples of a run to the sum, and prints the sum. host_ns and
 // instructions are those of all runs.
 void cli_profile_add(const tl_run *run, tl_host_profile *sum);
-void cli_profile_write(FILE *stream, const tl_host_profile *sum, uint64_t host_ns, uint64_t instructions);
+void cli_profile_write(FILE *stream, const tl_host_profile *sum, tl_engine engine, uint64_t host_ns, uint64_t instructions);
+// Gives sentence number `index` about large shares, without a full stop. false: there is none.
+bool cli_profile_advice(const tl_host_profile *sum, tl_engine engine, uint32_t index, char *ret_sentence, size_t n);
 
 // The verbs: each returns the exit status.
 int cli_stat(cli_options *options); // boot and record, too

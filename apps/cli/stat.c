@@ -506,6 +506,16 @@ static bool open_console(stat_job *job) {
     return true;
 }
 
+static void put_profile(stat_job *job) {
+    const tl_engine engine = job->options->run.engine;
+    char sentence[CLI_SENTENCE_BYTES];
+    cli_profile_write(job->profile_output.stream, &job->profile, engine, job->profile_ns, job->profile_insns);
+    if (job->options->report.is_quiet || job->options->report.format != TL_FORMAT_TEXT)
+        return;
+    for (uint32_t i = 0; cli_profile_advice(&job->profile, engine, i, sentence, sizeof sentence); i++)
+        fprintf(stderr, "tally: %s\n", sentence);
+}
+
 int cli_stat(cli_options *options) {
     stat_job job = {.options = options, .begin_ms = now_ms()};
     bool is_found = true, is_whole = false, has_program = options->run.kind != TL_RUN_BOOT;
@@ -545,7 +555,7 @@ out:
     if (!cli_record_close(&job.record, options, is_whole) && status < STATUS_FAILED)
         status = STATUS_FAILED;
     if (job.profile_output.stream)
-        cli_profile_write(job.profile_output.stream, &job.profile, job.profile_ns, job.profile_insns);
+        put_profile(&job);
     if (!cli_output_close(&job.profile_output, is_whole) && status < STATUS_FAILED)
         status = STATUS_FAILED;
     free(job.program);

@@ -288,8 +288,10 @@ static void handle_trap(tl_thread *t) {
         handle_illegal(t);
         break;
     }
+    enum { TRAPS_PER_LOOK = 16 };
     os->turn.hart = NULL;
-    (void)tl_os_wants_stop(os); // a call may have taken long
+    if (++os->n_traps % TRAPS_PER_LOOK == 0)
+        (void)tl_os_wants_stop(os); // a call may have taken long
 }
 
 // ---- The loop.
@@ -419,10 +421,10 @@ static uint64_t horizon_of(tl_os *os, const tl_hart *h) {
 
 // Runs the turn of h, and turns after it in which nobody has anything to do but to run. A hart at
 // the limit of cycles begins no turn there, because the run may have ended.
-static void run_hart(tl_os *os, tl_hart *h) {
+static void run_hart(tl_os *os, tl_hart *h, uint32_t running) {
     os->hart = h;
     leave_kernel(os, h);
-    os->turns.running = busy_harts(os);
+    os->turns.running = running;
     os->turns.until[h->id] = horizon_of(os, h);
     os->turns.n_insns = os->limits.n_insns;
     os->turns.now = &os->now;
@@ -578,7 +580,8 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             if (attend(os, h))
                 continue;
         }
-        if (tl_run_has_ended(&os->limits, os->machine, busy_harts(os), h)) {
+        const uint32_t running = busy_harts(os); // what the host delivered may have woken a thread
+        if (tl_run_has_ended(&os->limits, os->machine, running, h)) {
             settle(os, tl_lesser(safe_time(os), os->limits.until_cycle));
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};
             break;
@@ -587,7 +590,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             continue;
         os->turns.steady = steady;
         os->turns.attended = attended;
-        run_hart(os, h);
+        run_hart(os, h, running);
         if (os->is_at_break)
             break;
     }

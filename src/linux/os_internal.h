@@ -93,6 +93,7 @@ struct tl_os {
     tl_turns turns;
     // Bit k: hart k stands at a trap that is handled when it is the one furthest behind.
     uint32_t deferred;
+    uint32_t n_traps;              // handled, modulo 2^32
     int32_t pmu_pid[TL_MAX_HARTS]; // which process the PMUs of a hart served last; 0: none yet
     tl_kernel_counts kernel_counts[TL_MAX_HARTS];
     struct tl_pev *perf; // perf_event.h; NULL: no event was ever opened

@@ -21,12 +21,11 @@ void tl_machine_sync(tl_machine *machine) {
 // Programs in address spaces of their own share files and mapped memory at most. A kernel is in all
 // of them.
 static uint64_t most_ahead(const tl_machine *machine, const tl_hart *h, uint32_t candidates) {
-    enum { TIMES_APART = 32 };
     const uint64_t most = machine->config.interleave_cycles;
     bool is_apart = most > 1 && !h->is_privileged;
     for (uint32_t i = 0; i < machine->n_harts; i++)
         is_apart &= !(candidates >> i & 1) || i == h->id || machine->harts[i]->context != h->context;
-    return is_apart ? TIMES_APART * most : most;
+    return is_apart ? TL_TIMES_APART * most : most;
 }
 
 // Harts that had a close contact lately will have another one, perhaps about an uncontested line.

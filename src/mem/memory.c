@@ -208,6 +208,17 @@ static size_t n_filter_entries(const tl_config *config) {
     return config->l2_fill == TL_FILL_EVICT ? config->n_harts * (n_lines + 2) + 1 : 0;
 }
 
+// Harts whose turns are long ask out of order. The queues of a detailed machine are its own.
+static bool add_calendar(const tl_config *config, tl_arena *arena, tl_server *server, uint32_t busy_cycles) {
+    if (config->n_harts == 1 || config->core.kind == TL_CORE_OUT_OF_ORDER)
+        return true;
+    const uint64_t lead_cycles = (uint64_t)TL_TIMES_APART * config->interleave_cycles, queue_cycles = (uint64_t)TL_MAX_HARTS * busy_cycles;
+    const uint32_t n_cycles = tl_server_calendar_cycles(lead_cycles + queue_cycles);
+    uint64_t *calendar = tl_arena_alloc(arena, n_cycles / 8);
+    tl_server_take_calendar(server, calendar, n_cycles);
+    return calendar != NULL;
+}
+
 static bool new_l2(tl_memory *m, tl_arena *arena, uint64_t *const **next_tally) {
     const tl_config *config = &m->config;
     tl_l2 *l2 = &m->l2;
@@ -239,7 +250,8 @@ static bool new_l2(tl_memory *m, tl_arena *arena, uint64_t *const **next_tally) 
         slice->tally = *(*next_tally)++;
         slice->first_way = i * slice_ways;
         if (!tl_cache_init(&slice->cache, arena, slice_sets, config->l2.ways, l2->slice_shift, l2->slice_shift + tl_log2(config->l2_slices),
-                           config->l2.replacement, stamps + slice->first_way, &l2->clock, seed_of(m, i, UNIT_L2)))
+                           config->l2.replacement, stamps + slice->first_way, &l2->clock, seed_of(m, i, UNIT_L2)) ||
+            !add_calendar(config, arena, &slice->server, l2->busy_cycles))
             return false;
     }
     l2->noc = *(*next_tally)++;
@@ -262,7 +274,7 @@ static bool new_dram(tl_memory *m, tl_arena *arena, uint64_t *const **next_tally
         tl_channel *channel = &dram->channels[i];
         channel->tally = *(*next_tally)++;
         channel->open_rows = tl_arena_alloc(arena, config->mem.mem_banks * sizeof *channel->open_rows);
-        if (!channel->open_rows)
+        if (!channel->open_rows || !add_calendar(config, arena, &channel->server, dram->busy_cycles))
             return false;
     }
     return true;

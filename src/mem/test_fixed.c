@@ -136,10 +136,19 @@ static void compare_l1(const fixture *f, const tl_l1 *a, const tl_l1 *b) {
     }
 }
 
+static void compare_server(const fixture *f, const tl_server *a, const tl_server *b) {
+    SAME(a->start, b->start);
+    SAME(a->until, b->until);
+    SAME(a->front, b->front);
+    SAME(a->n_calendar_cycles, b->n_calendar_cycles);
+    if (a->calendar)
+        SAME_BYTES(a->calendar, b->calendar, a->n_calendar_cycles / 8);
+}
+
 static void compare_below(const fixture *f, tl_l2 *a, tl_l2 *b) {
     SAME(a->clock, b->clock);
     compare_cache(f, &a->slices[0].cache, &b->slices[0].cache);
-    SAME_BYTES(&a->slices[0].server, &b->slices[0].server, sizeof(tl_server));
+    compare_server(f, &a->slices[0].server, &b->slices[0].server);
     for (uint32_t way = 0; way < tl_cache_n_ways(&a->slices[0].cache); way++) {
         SAME(a->lines[way].sharers, b->lines[way].sharers);
         SAME(a->lines[way].is_owned, b->lines[way].is_owned);
@@ -147,7 +156,7 @@ static void compare_below(const fixture *f, tl_l2 *a, tl_l2 *b) {
         SAME(a->lines[way].is_contested, b->lines[way].is_contested);
         SAME(a->contested_at[way], b->contested_at[way]);
     }
-    SAME_BYTES(&a->dram.channels[0].server, &b->dram.channels[0].server, sizeof(tl_server));
+    compare_server(f, &a->dram.channels[0].server, &b->dram.channels[0].server);
     SAME_BYTES(a->dram.channels[0].open_rows, b->dram.channels[0].open_rows, (a->dram.bank_mask + 1) * sizeof(uint64_t));
 }
 

@@ -506,6 +506,8 @@ TL_ALWAYS_INLINE uint8_t *tl_write_hit(tl_hart *h, uint64_t vaddr, uint32_t size
 // most.
 // An epoch of a hart is at least TL_EPOCH_CYCLES long, and begins with a turn.
 enum { TL_QUIET_CYCLES = 100000, TL_EPOCH_CYCLES = 1000 }; // docs/model.md 1.5
+// A hart runs so many interleave_cycles ahead of harts that have other address spaces (1.4).
+enum { TL_TIMES_APART = 32 };
 
 // Records a close contact of this hart with another hart in `cycle`, or that one is likely. 0:
 // forgets.

@@ -134,6 +134,8 @@ def what_perf_calls_otherwise_is_answered():
                          ("-C", "--per-hart"), ("--delay", "--roi")):
         fails(["stat", word, "--", "x"], 2, word.split("=", maxsplit=1)[0] + ": ", remedy)
     fails(["list", "--per-thread"], 2, "unknown option --per-thread")
+    for words in (["stat", "--jobs", "2"], ["boot", "--jobs=2"], ["record", "--jobs"]):
+        fails(words, 2, "--jobs: the harts of a run take turns on one processor of the host", "tally sweep -j N")
 
 
 @guest
@@ -3319,10 +3321,17 @@ def the_host_s_time_is_told_apart_and_the_counts_stay():
     path = os.path.join(scratch, "profile.json")
     plain, profiled = (report(*words, "--max-insns", "30M", *program("spin", 10**9))[0] for words in ([], ["--host-profile", path]))
     equal(profiled, plain)
-    for engine, share, insns in (("step", "stepping", 4 * 10**6), ("interp", "models", 3 * 10**7)):
-        equal(stat("-n", "--engine", engine, "--host-profile", path, "--max-insns", str(insns), *program("spin", 10**9))[0], 0)
+    for engine, share, insns, what in (("step", "stepping", 4 * 10**6, "in instructions stepped one by one"),
+                                       ("interp", "models", 3 * 10**7, "in the interpreter and its models")):
+        status, _, said = stat("-n", "--engine", engine, "--host-profile", path, "--max-insns", str(insns), *program("spin", 10**9))
+        equal(status, 0)
         with open(path, encoding="utf-8") as text:
             profile = json.load(text)
+        if profile["samples"] > 20:
+            sentence = next(line for line in profile["advice"] if what in line)
+            equal(re.fullmatch(rf"(\d+) % of the host's time was spent {what}: leave --engine out, because .*", sentence) is not None, True, sentence)
+            equal(abs(int(sentence.split()[0]) - 100 * profile["shares"][share]) < 1, True, sentence)
+            equal([line for line in said.splitlines() if "of the host's time" in line], [f"tally: {line}" for line in profile["advice"]])
         equal((profile["schema"], profile["instructions"]), ("tally.host/1", insns))
         equal(sorted(profile["shares"]), ["interpreted", "models", "stepping", "system", "translated", "translation"])
         if profile["samples"] > 0 and abs(sum(profile["shares"].values()) - 1) > 0.001:
@@ -3331,7 +3340,10 @@ def the_host_s_time_is_told_apart_and_the_counts_stay():
             raise AssertionError(f"{engine}: {profile}")
     equal(stat("-n", "-r", "2", "--host-profile", path, "--max-insns", "1k", *program("spin", 10**9))[0], 0)
     with open(path, encoding="utf-8") as text:
-        equal(json.load(text)["instructions"], 2000, "the sum of both runs")
+        profile = json.load(text)
+    equal((profile["instructions"], profile["advice"]), (2000, []), "the sum of both runs, too short for advice")
+    for words in (["-q"], ["-j"]):
+        equal("of the host's time" in stat("--engine", "step", *words, "--host-profile", path, "--max-insns", "3M", *program("spin", 10**9))[2], False)
     fails(["stat", "--host-profile", scratch, *program("exit", 0)], 125, "--host-profile", scratch)
     fails(["stat", "--host-profile", "", *program("exit", 0)], 2, "--host-profile", "empty")
 

@@ -16,7 +16,7 @@
 #include "model/hart.h"
 
 enum { REF_I, REF_S, REF_E, REF_M, REF_O }; // O: M that others read, with l2.fill: evict
-enum { REF_MAX_WAYS = 64, REF_MAX_BANKS = 64, REF_LEVELS = 4 };
+enum { REF_MAX_WAYS = 64, REF_MAX_BANKS = 64, REF_LEVELS = 4, REF_CYCLES = 1 << 17 };
 typedef enum ref_use { REF_FETCH, REF_LOAD, REF_STORE, REF_AMO, REF_WALK, REF_WALK_UPDATE } ref_use;
 
 // ---- tables: caches and TLBs ----
@@ -126,8 +126,23 @@ static uint32_t ref_victim(ref_table *t, ref_set *set) {
 // ---- the machine ----
 
 typedef struct ref_server {
-    uint64_t start, until;
+    uint64_t start, until; // of the last request
+    // Of several harts: [c % REF_CYCLES] is c + 1 where cycle c is busy. NULL: one hart.
+    uint64_t *busy;
+    uint64_t front, reach; // no cycle from `front` on is busy; how far back requests are served
 } ref_server;
+
+static void ref_server_init(ref_server *server, const tl_config *config, uint64_t busy) {
+    if (config->n_harts == 1)
+        return;
+    uint64_t n = 1024;
+    while (n < 2 * (32 * (uint64_t)config->interleave_cycles + 8 * busy) && n < 1 << 18)
+        n *= 2;
+    server->reach = n - 64;
+    server->busy = calloc(REF_CYCLES, sizeof *server->busy);
+    if (!server->busy)
+        abort();
+}
 
 typedef struct ref_hart {
     uint64_t now, satp, reservation;
@@ -215,6 +230,10 @@ static void ref_init(ref_memory *m, const tl_config *config, uint8_t *foreign_ra
     uint32_t slice_sets = l2->size_bytes / l2->line_bytes / l2->ways / config->l2_slices;
     for (uint32_t s = 0; s < config->l2_slices; s++)
         ref_table_init(&m->l2[s], slice_sets, l2->ways, l2->replacement, ref_seed(config->seed, 64 + s));
+    for (uint32_t s = 0; s < config->l2_slices; s++)
+        ref_server_init(&m->slice_server[s], config, config->mem.l2_busy_cycles);
+    for (uint32_t c = 0; c < config->mem_channels; c++)
+        ref_server_init(&m->channel_server[c], config, config->mem.mem_busy_cycles);
 }
 
 static void ref_done(ref_memory *m) {
@@ -226,8 +245,12 @@ static void ref_done(ref_memory *m) {
         free(h->dtlb.sets);
         free(h->l2tlb.sets);
     }
-    for (uint32_t s = 0; s < m->c.l2_slices; s++)
+    for (uint32_t s = 0; s < m->c.l2_slices; s++) {
         free(m->l2[s].sets);
+        free(m->slice_server[s].busy);
+    }
+    for (uint32_t c = 0; c < m->c.mem_channels; c++)
+        free(m->channel_server[c].busy);
     if (!m->is_observer)
         free(m->ram);
 }
@@ -260,6 +283,21 @@ static ref_way *ref_in_l1(const ref_memory *m, ref_table *t, uint64_t line) { re
 // ---- DRAM ----
 
 static uint64_t ref_serve(ref_server *server, uint64_t time, uint64_t busy) {
+    if (server->busy) {
+        uint64_t first = time, n_free = 0;
+        if (server->front > time + server->reach)
+            return 0;
+        while (n_free < busy) {
+            bool is_busy = server->busy[(first + n_free) % REF_CYCLES] == first + n_free + 1;
+            first = is_busy ? first + n_free + 1 : first;
+            n_free = is_busy ? 0 : n_free + 1;
+        }
+        for (uint64_t i = 0; i < busy; i++)
+            server->busy[(first + i) % REF_CYCLES] = first + i + 1;
+        if (server->front < first + busy)
+            server->front = first + busy;
+        return first - time;
+    }
     bool must_wait = time >= server->start && time < server->until;
     uint64_t begin = must_wait ? server->until : time;
     server->start = begin;

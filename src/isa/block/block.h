@@ -85,6 +85,17 @@ _Static_assert(offsetof(tl_block, count) == TL_BLOCK_ALIGN_BYTES, "what proves a
 enum { TL_BLOCK_BUCKETS_LOG2 = 16, TL_BLOCK_BUCKETS = 1 << TL_BLOCK_BUCKETS_LOG2, TL_JUMP_CACHE = 1 << 13, TL_MAX_BLOCKS = 1 << 17 };
 // The longest line of compressed instructions, and a straddling instruction.
 enum { TL_MAX_BLOCK_INSNS = 128 / 2 + 2 };
+enum { TL_MAX_BLOCK_STATICS = 96 };
+
+// Counts of instructions k.. of a block, as fold.c has found them out. is_fetched: without those of
+// the fetch of k.
+enum { TL_BLOCK_RESTS = 64 };
+typedef struct tl_block_rest {
+    const tl_block *block; // NULL: empty
+    uint16_t k, n_counts;
+    bool is_fetched;
+    tl_static_count counts[TL_MAX_BLOCK_STATICS];
+} tl_block_rest;
 
 // A cell of the jump cache: the target of an indirect jump to pc with these results in flight.
 typedef struct tl_jump_cell {
@@ -157,6 +168,7 @@ struct tl_blocks {                                      // the store of one hart
     uint32_t counted_outcomes[TL_N_BRANCH_COUNTS];
     uint64_t poured_cycle; // in which counts of transfers went into rows last
     void *translator;      // translate/'s own
+    tl_block_rest rests[TL_BLOCK_RESTS];
     tl_block *buckets[TL_BLOCK_BUCKETS];
     // The code_generation at which all blocks of the bucket were compared.
     uint32_t checked[TL_BLOCK_BUCKETS];

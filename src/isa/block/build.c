@@ -8,8 +8,6 @@
 #include "isa/block/stops.h"
 #include "isa/block/store.h"
 
-enum { MAX_BLOCK_STATICS = 96 };
-
 typedef struct fetch_run { // as it is decoded
     uint8_t code[2 * 128 + 4];
     tl_op ops[TL_MAX_BLOCK_INSNS];
@@ -17,7 +15,7 @@ typedef struct fetch_run { // as it is decoded
     uint8_t offset[TL_MAX_BLOCK_INSNS + 1]; // from pc; [n_insns] = n_bytes
     // Pipe time before each instruction; [n_insns] is the time of all.
     uint32_t before[TL_MAX_BLOCK_INSNS + 1];
-    tl_static_count statics[MAX_BLOCK_STATICS];
+    tl_static_count statics[TL_MAX_BLOCK_STATICS];
     tl_scoreboard board; // behind the last instruction
     uint32_t n_insns, n_statics;
     uint32_t n_bytes;    // of all instructions
@@ -47,7 +45,7 @@ static void add_static(fetch_run *run, uint32_t cell, uint32_t amount) {
             run->statics[i].amount += amount;
             return;
         }
-    assert(run->n_statics < MAX_BLOCK_STATICS);
+    assert(run->n_statics < TL_MAX_BLOCK_STATICS);
     run->statics[run->n_statics++] = (tl_static_count){.cell = (uint16_t)cell, .amount = amount};
 }
 

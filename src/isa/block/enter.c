@@ -56,6 +56,14 @@ TL_ALWAYS_INLINE bool may_begin(tl_blocks *store, uint64_t pc, const tl_block *g
 }
 
 tl_block *tl_blocks_enter(tl_blocks *store, uint64_t pc, tl_block *guess) {
+    tl_hart *h = store->hart;
+    const tl_fetch_slot *slot = tl_fetch_slot_of(h, pc);
+    // As threaded code enters a block. A hart that comes back from a trap does so here.
+    if (slot->key == guess->enter_key && guess->pc == pc && guess->in == h->pend && guess->view == h->view && h->now < h->fast_horizon &&
+        !store->must_step) {
+        tl_fetch_hit(h, slot);
+        return guess;
+    }
     if (!may_begin(store, pc, guess))
         return NULL;
     uint64_t pline;

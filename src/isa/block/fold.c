@@ -141,26 +141,64 @@ void tl_block_walk(const tl_blocks *store, const tl_block *block, uint32_t k, tl
     }
 }
 
-// Adds instructions k.. of an execution to the tallies, or takes them out.
-static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, bool is_added) {
-    tl_hart *h = store->hart;
-    const uint64_t sign = is_added ? 1 : UINT64_MAX;
-    tl_scoreboard all, done;
-    tl_block_walk(store, block, block->n_insns, &all);
-    tl_block_walk(store, block, k, &done);
-    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
-        h->tally[tl_pipe_cause_cell[c]] += sign * (all.lost[c] - done.lost[c]);
+static void add_to(tl_static_count *counts, uint32_t *n, uint32_t cell, uint64_t amount) {
+    if (amount == 0)
+        return;
+    for (uint32_t i = 0; i < *n; i++)
+        if (counts[i].cell == cell) {
+            counts[i].amount += (uint32_t)amount;
+            return;
+        }
+    counts[(*n)++] = (tl_static_count){.cell = (uint16_t)cell, .amount = (uint32_t)amount};
+}
+
+// Lists what instructions k.. of an execution count, which is part of what the block counts.
+// Returns how many cells.
+static uint32_t list_rest(const tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched,
+                          tl_static_count counts[TL_MAX_BLOCK_STATICS]) {
+    const tl_hart *h = store->hart;
+    uint32_t n = 0;
+    tl_scoreboard board, before;
+    tl_block_walk(store, block, k, &board);
+    before = board;
     uint64_t fetched_end = block->pc + block->offset[k];
     for (uint32_t i = k, at = block->offset[k]; i < block->n_insns; i++) {
         tl_block_insn insn;
-        store->isa->decode(store->hart, tl_code_bits(store->isa, block->bytes, at, block->n_bytes), &insn);
+        store->isa->decode(h, tl_code_bits(store->isa, block->bytes, at, block->n_bytes), &insn);
+        tl_scoreboard_issue(&board, &insn.pipe);
         for (uint32_t s = 0; s < insn.n_counts; s++)
-            h->tally[insn.counts[s].cell] += sign * insn.counts[s].amount;
+            add_to(counts, &n, insn.counts[s].cell, insn.counts[s].amount);
         at += insn.len;
         if (i == k && is_fetched)
             fetched_end += insn.len;
     }
-    h->tally[TL_S_L1I_READ] += sign * (tl_fetch_groups(h, block->pc, block->end_pc) - tl_fetch_groups(h, block->pc, fetched_end));
+    for (uint32_t c = 0; c < TL_N_PIPE_CAUSES; c++)
+        add_to(counts, &n, tl_pipe_cause_cell[c], board.lost[c] - before.lost[c]);
+    add_to(counts, &n, TL_S_L1I_READ, tl_fetch_groups(h, block->pc, block->end_pc) - tl_fetch_groups(h, block->pc, fetched_end));
+    return n;
+}
+
+static tl_block_rest *rest_of(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched) {
+    const uint64_t number = (uint64_t)(block->count - store->counts);
+    return &store->rests[(number * 2 + is_fetched + (uint64_t)k * 5) % TL_BLOCK_RESTS];
+}
+
+// Adds instructions k.. of an execution to the tallies, or takes them out. The same few places trap
+// or wait again and again, so their lists are kept, because decoding anew took 1,900 host
+// instructions for each system call (bench/system.py, "calls").
+static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched, bool is_added) {
+    tl_hart *h = store->hart;
+    uint64_t *tally = h->tally;
+    const uint64_t sign = is_added ? 1 : UINT64_MAX;
+    tl_block_rest *rest = rest_of(store, block, k, is_fetched);
+    if (TL_UNLIKELY(rest->block != block || rest->k != k || rest->is_fetched != is_fetched)) {
+        rest->block = block;
+        rest->k = (uint16_t)k;
+        rest->is_fetched = is_fetched;
+        rest->n_counts = (uint16_t)list_rest(store, block, k, is_fetched, rest->counts);
+    }
+    for (const tl_static_count *at = rest->counts, *end = at + rest->n_counts; at != end; at++)
+        tally[at->cell] += sign * at->amount;
     if (TL_UNLIKELY(h->attribution != NULL))
         attribute(store, block, k, is_fetched, sign, tl_attribution_execute, tl_attribution_add);
 }

@@ -18,6 +18,8 @@ static void forget_all(tl_blocks *store) {
     for (uint32_t view = 0; view < TL_N_VIEWS; view++)
         for (uint32_t i = 0; i < TL_JUMP_CACHE; i++)
             store->jump_cache[view][i] = (tl_jump_cell){.pc = TL_NO_LINE, .block = &store->nowhere};
+    for (uint32_t i = 0; i < TL_BLOCK_RESTS; i++)
+        store->rests[i].block = NULL;
     store->n_blocks = 0;
     store->used_bytes = 0;
     store->hart->block = &store->nowhere;

@@ -272,11 +272,13 @@ static void leave_mode(void *ctx, tl_hart *h, tl_priv to) {
 
 static uint64_t deadline(void *ctx, tl_hart *h) {
     tl_rvhpm *p = ctx;
+    (void)h;
+    p->totals.is_synced = false;
+    if (p->armed == 0 && !p->pmu.port.needs_slow_watch)
+        return UINT64_MAX;
     tl_priv mode = mode_of(p);
     uint64_t soonest = UINT64_MAX;
     bool had_slow_watch = p->pmu.port.needs_slow_watch, has_slow_watch = false;
-    (void)h;
-    p->totals.is_synced = false;
     for (uint32_t rest = p->armed; rest != 0; rest &= rest - 1) {
         uint32_t n = (uint32_t)__builtin_ctz(rest);
         tl_hpm *c = &p->counters[n];
