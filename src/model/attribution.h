@@ -44,6 +44,11 @@ TL_MUST_CHECK tl_status tl_attribution_check(tl_attribution *attribution, tl_err
 // Instructions of the hart belong to this space from now on. The hart's tallies must be synced.
 void tl_attribution_set_space(tl_attribution *attribution, uint32_t hart, uint64_t space);
 
+// What is counted from now on, on any hart, is outside of the part of the run that is looked at: its
+// rows have TL_OUTSIDE in their space. Tallies must be synced.
+static const uint64_t TL_OUTSIDE = UINT64_C(1) << 63;
+void tl_attribution_set_outside(tl_attribution *attribution, bool is_outside);
+
 // Counts of calling contexts (model/callgraph.h), as an attribution and engines know them.
 enum { TL_NO_EVENT = 255 };
 typedef struct tl_context_sink {
@@ -54,6 +59,7 @@ typedef struct tl_context_sink {
     uint64_t *counts[TL_MAX_HARTS];
     void (*space_changed)(void *graph, uint32_t hart, uint64_t space);
     void (*began)(void *graph, uint32_t hart, uint64_t pc);
+    void (*set_outside)(void *graph, bool is_outside); // it changes counts[]
 } tl_context_sink;
 
 // Before the first run.
