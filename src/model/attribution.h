@@ -44,8 +44,8 @@ TL_MUST_CHECK tl_status tl_attribution_check(tl_attribution *attribution, tl_err
 // Instructions of the hart belong to this space from now on. The hart's tallies must be synced.
 void tl_attribution_set_space(tl_attribution *attribution, uint32_t hart, uint64_t space);
 
-// What is counted from now on, on any hart, is outside of the part of the run that is looked at: its
-// rows have TL_OUTSIDE in their space. Tallies must be synced.
+// Counts from now on, on any hart, are outside of the part of the run that is recorded. Their rows
+// have TL_OUTSIDE in their space. Tallies must be synced.
 static const uint64_t TL_OUTSIDE = UINT64_C(1) << 63;
 void tl_attribution_set_outside(tl_attribution *attribution, bool is_outside);
 
