@@ -692,6 +692,8 @@ static void book_all(tl_attribution *a) {
 
 static uint64_t placed(uint64_t space, uint64_t outside) { return (space & ~TL_OUTSIDE) | outside; }
 
+bool tl_attribution_is_outside(const tl_attribution *a) { return a->outside != 0; }
+
 void tl_attribution_set_outside(tl_attribution *a, bool is_outside) {
     book_and_pour(a);
     a->outside = is_outside ? TL_OUTSIDE : 0;

@@ -48,6 +48,7 @@ void tl_attribution_set_space(tl_attribution *attribution, uint32_t hart, uint64
 // have TL_OUTSIDE in their space. Tallies must be synced.
 static const uint64_t TL_OUTSIDE = UINT64_C(1) << 63;
 void tl_attribution_set_outside(tl_attribution *attribution, bool is_outside);
+bool tl_attribution_is_outside(const tl_attribution *attribution);
 
 // Counts of calling contexts (model/callgraph.h), as an attribution and engines know them.
 enum { TL_NO_EVENT = 255 };

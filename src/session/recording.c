@@ -131,7 +131,7 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
     if (status == TL_OK)
         status = choose_events(recording, &parts, with_calls, err);
     if (status == TL_OK && parts.options->sample_period != 0)
-        status = tl_recorded_samples_begin(session, parts.options->sample_period, &recording->samples, err);
+        status = tl_recorded_samples_begin(session, recording->attribution, parts.options->sample_period, &recording->samples, err);
     for (uint32_t i = 0; status == TL_OK && i < parts.machine->n_harts; i++)
         parts.machine->harts[i]->attribution = recording->attribution;
     if (status == TL_OK && is_detailed)

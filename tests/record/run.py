@@ -782,6 +782,12 @@ def the_profile_of_a_region_sums_up_to_its_counts_by_stat():
     path, _, _ = record("region.profile", "-g", "--roi", "sum", "--", file("marked"))
     equal(rows(path, "SELECT value FROM run WHERE name = 'region'"), [("sum",)])
     contains(tally("report", path)[1], "marked on rocket, region sum:")
+    # Samples outside of the region do not count: each has a period of the region's cycles, but for its borders.
+    sampled, _, _ = record("region.profile", "-P", "rvhpm:linux", "-c", "1009", "--roi", "memcpy", "--", guest("demo"))
+    n, total = rows(sampled, "SELECT sum(sample_count.n), (SELECT total FROM event WHERE name = 'hart.cycle') FROM sample_count")[0]
+    if abs(n * 1009 - total) > total / 10:
+        raise AssertionError(f"{n} samples of {total} cycles")
+    path, _, _ = record("region.profile", "-g", "--roi", "sum", "--", file("marked"))
     # Callers outside of the region are known, and have no counts.
     callers = dict(rows(path, "SELECT parent.name, sum(context.n_calls) FROM context JOIN function f ON f.id = context.function JOIN context up ON up.id = context.parent "
                               "JOIN function parent ON parent.id = up.function WHERE f.name = 'sum' GROUP BY 1"))
