@@ -355,8 +355,7 @@ tl_status tl_attribution_new(const tl_probe *probe, uint32_t n_harts, tl_attribu
         return tl_fail(err, TL_ENOMEM, "no memory for counts by instruction");
     }
     set_ranges(a);
-    a->book_groups = book_groups;
-    a->take_pattern = take_pattern;
+    tl_attribution_use_plain_code(a);
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx2")) {
         a->book_groups = book_groups_avx2;
@@ -368,6 +367,11 @@ tl_status tl_attribution_new(const tl_probe *probe, uint32_t n_harts, tl_attribu
     for (uint32_t cell = 0; cell < n_harts * TL_S_N_CELLS; cell++)
         a->is_clock[cell] = tl_hart_signal_kind(cell % TL_S_N_CELLS) == TL_SIGNAL_CLOCK;
     return TL_OK;
+}
+
+void tl_attribution_use_plain_code(tl_attribution *a) {
+    a->book_groups = book_groups;
+    a->take_pattern = take_pattern;
 }
 
 void tl_attribution_free(tl_attribution *a) {

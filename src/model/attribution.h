@@ -35,6 +35,8 @@ typedef struct tl_attribution_row {
 // Totals of `probe` from now on are booked. TL_ENOMEM.
 TL_MUST_CHECK tl_status tl_attribution_new(const tl_probe *probe, uint32_t n_harts, tl_attribution **ret_attribution, tl_error *err);
 void tl_attribution_free(tl_attribution *attribution); // NULL is fine
+// For tests: books without instructions that only some hosts have.
+void tl_attribution_use_plain_code(tl_attribution *attribution);
 // Books all that is held back. Rows in order of their first booking, valid until the next booking.
 // The tallies must be synced.
 const tl_attribution_row *tl_attribution_rows(tl_attribution *attribution, uint32_t *ret_n_rows);

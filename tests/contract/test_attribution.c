@@ -52,6 +52,8 @@ static void random_code(const tl_config *config, const fast_engine *engine, uint
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
     snprintf(p.where, sizeof p.where, "seed %" PRIu64, seed);
     tl_attribution *fast = attribute(p.fast), *slow = attribute(p.slow);
+    if (seed % 2 == 0)
+        tl_attribution_use_plain_code(fast);
     fill_with(&r, p.fast->ram, CODE_BYTES, csrs, TL_COUNT_OF(csrs), 8);
     memcpy(p.slow->ram, p.fast->ram, CODE_BYTES);
     for (uint32_t i = 0; i < config->n_harts; i++) {

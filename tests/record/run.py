@@ -705,6 +705,14 @@ def a_guest_kernels_address_spaces_are_processes():
     path, status, stderr = record("spaces.profile", "-g", "--kernel", elf)
     equal((status, stderr), (0, ""))
     equal(paths_of(path, "hart.instret")["_start loop"], (2 * 150 + 2) + (2 * 300 + 1), "the path of loop, in both spaces")
+    # Code at the physical addresses of an ELF file that was linked for others has its functions.
+    high, low = file("high.elf"), file("low.elf")
+    subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-Wl,--no-warn-rwx-segments,-N,-Ttext=0xffffffff80200000,--build-id=none", "-o", high,
+                    os.path.join(HERE, "spaces.S")], check=True)
+    subprocess.run([CROSS.replace("gcc", "objcopy"), "--change-section-lma", "*-0xffffffff00000000", high, low], check=True)
+    path, status, stderr = record("low.profile", "--kernel", elf, "--vmlinux", low)
+    equal((status, stderr), (0, ""))
+    equal([n for _, n in looped(path)], [2 * 150 + 2, 2 * 300 + 1])
     fails(["record", "--kernel", elf, "--vmlinux", file("absent"), "-o", file("x")], 2, "absent", "No such file")
     fails(["record", "--vmlinux", elf, "-o", file("x"), "--", assembled()], 2, "--vmlinux is of a kernel")
 
@@ -792,6 +800,7 @@ def the_profile_of_a_region_sums_up_to_its_counts_by_stat():
     callers = dict(rows(path, "SELECT parent.name, sum(context.n_calls) FROM context JOIN function f ON f.id = context.function JOIN context up ON up.id = context.parent "
                               "JOIN function parent ON parent.id = up.function WHERE f.name = 'sum' GROUP BY 1"))
     equal(set(callers), {"main"})
+    equal({names.split()[0] for names in paths_of(path, "hart.instret")}, {"_start"}, "roots of what the region has")
     fails(["record", "-q", "-o", file("x"), "--roi", "nowhere", "--", assembled()], 2, "nowhere")
     path, status, stderr = record("none.profile", "--roi", "abort", "--", file("marked"))
     contains(stderr, "the program visited no region, so there is nothing to record")
