@@ -290,9 +290,6 @@ static bool finish_record(cli_parser *p, int argc, char *const *argv, int first)
         return cli_fail(p, "%s: a bare-metal program has no arguments", argv[first + 1]);
     if (o->records_uops && (o->events.n > 0 || o->with_sources || o->with_calls))
         return cli_fail(p, "-e, -g and --with-sources are of a profile; leave them out, or --pipeline");
-    if (!o->records_uops && (o->n_regions > 0 || o->run.markers) && o->run.interval == TL_INTERVAL_NONE)
-        return cli_fail(
-            p, "--roi and --markers go with --pipeline or -I; a profile is of the whole run, and tally report prints each function of it");
     if (o->records_uops && o->run.interval != TL_INTERVAL_NONE)
         return cli_fail(p, "-I is of a profile; leave it out, or --pipeline");
     if (o->records_uops && o->n_regions > 1)

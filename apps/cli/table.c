@@ -289,10 +289,10 @@ const cli_option cli_option_rows[] = {
      "Put the text of source files that this host has into the profile, so that it can be annotated anywhere.", NULL},
     {A, OPT_PIPELINE, 0, "pipeline", NULL, WHAT, "Instead of a profile: the pipeline, a record for each uop.", NULL},
     {A, OPT_ROI, 0, "roi", "START[..STOP]", WHAT,
-     "With --pipeline: record only what is fetched between reaching function START and reaching STOP; without STOP, from entering START until "
-     "that call returns. With -I: mark such visits on the course of the run. Names are those of tally stat --roi.",
+     "Record only what happens between reaching function START and reaching STOP; without STOP, from entering START until "
+     "that call returns. With -I: record the whole run, and mark such visits on its course. Names are those of tally stat --roi.",
      NULL},
-    {A, OPT_MARKERS, 0, "markers", NULL, WHAT, "With -I: mark the regions that the program marks itself with tally/roi.h.", NULL},
+    {A, OPT_MARKERS, 0, "markers", NULL, WHAT, "The same of the regions that the program marks itself with tally/roi.h.", NULL},
     {A, OPT_TRACE, 'o', "output", "FILE", HOW, "The file to write. Default: tally.profile; --pipeline needs one.", "@files"},
     {A, OPT_TRACE_FORMAT, 0, "format", "kanata|text", HOW,
      "kanata (the default) is the log format 0004 of Kanata, which Konata opens; text has a line for each uop.", "kanata text"},

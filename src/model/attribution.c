@@ -81,6 +81,7 @@ struct tl_attribution {
     uint64_t before_space, before_pc; // the owner before, of a run of tl_attribution_own_running
     uint64_t *owner_counts;           // of its context; NULL: there is no call graph
     tl_context_sink *sink;            // or NULL
+    uint64_t outside;                 // TL_OUTSIDE, or 0
     bool has_run;                     // some hart has
     bool owner_is_access;             // it moves what tl_attribution_own_access says
     uint32_t owner_hart, before_hart;
@@ -354,8 +355,7 @@ tl_status tl_attribution_new(const tl_probe *probe, uint32_t n_harts, tl_attribu
         return tl_fail(err, TL_ENOMEM, "no memory for counts by instruction");
     }
     set_ranges(a);
-    a->book_groups = book_groups;
-    a->take_pattern = take_pattern;
+    tl_attribution_use_plain_code(a);
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx2")) {
         a->book_groups = book_groups_avx2;
@@ -367,6 +367,11 @@ tl_status tl_attribution_new(const tl_probe *probe, uint32_t n_harts, tl_attribu
     for (uint32_t cell = 0; cell < n_harts * TL_S_N_CELLS; cell++)
         a->is_clock[cell] = tl_hart_signal_kind(cell % TL_S_N_CELLS) == TL_SIGNAL_CLOCK;
     return TL_OK;
+}
+
+void tl_attribution_use_plain_code(tl_attribution *a) {
+    a->book_groups = book_groups;
+    a->take_pattern = take_pattern;
 }
 
 void tl_attribution_free(tl_attribution *a) {
@@ -519,10 +524,10 @@ static void pour_all(tl_attribution *a, uint32_t hart) { // TL_MAX_HARTS: of all
 }
 
 void tl_attribution_set_space(tl_attribution *a, uint32_t hart, uint64_t space) {
-    if (a->harts[hart].space == space)
+    if (a->harts[hart].space == (space | a->outside))
         return;
     pour_all(a, hart);
-    a->harts[hart].space = space;
+    a->harts[hart].space = space | a->outside;
     if (a->sink)
         a->sink->space_changed(a->sink->graph, hart, space);
 }
@@ -530,7 +535,7 @@ void tl_attribution_set_space(tl_attribution *a, uint32_t hart, uint64_t space) 
 void tl_attribution_set_sink(tl_attribution *a, tl_context_sink *sink) {
     a->sink = sink;
     for (uint32_t hart = 0; hart < a->n_harts; hart++)
-        sink->space_changed(sink->graph, hart, a->harts[hart].space);
+        sink->space_changed(sink->graph, hart, a->harts[hart].space & ~TL_OUTSIDE);
     a->owner_counts = sink->counts[0];
 }
 
@@ -676,13 +681,38 @@ void tl_attribution_add(tl_hart *h, uint64_t pc, uint32_t cell, uint64_t n) {
         add_to_context(a, a->sink->counts[h->id], h->id * TL_S_N_CELLS + cell, n);
 }
 
-static void book_all(tl_attribution *a) {
+static void book_and_pour(tl_attribution *a) {
     for (uint32_t hart = 0; hart < a->n_harts; hart++)
         settle(a, hart);
     book_owned(a);
     a->owner_is_access = false;
     pour_all(a, TL_MAX_HARTS);
+}
+
+static void book_all(tl_attribution *a) {
+    book_and_pour(a);
     spread(a);
+}
+
+static uint64_t placed(uint64_t space, uint64_t outside) { return (space & ~TL_OUTSIDE) | outside; }
+
+bool tl_attribution_is_outside(const tl_attribution *a) { return a->outside != 0; }
+
+void tl_attribution_set_outside(tl_attribution *a, bool is_outside) {
+    book_and_pour(a);
+    a->outside = is_outside ? TL_OUTSIDE : 0;
+    a->owner_space = placed(a->owner_space, a->outside);
+    a->before_space = placed(a->before_space, a->outside);
+    if (a->sink) {
+        a->sink->set_outside(a->sink->graph, is_outside);
+        a->owner_counts = a->sink->counts[a->owner_hart];
+    }
+    for (uint32_t hart = 0; hart < a->n_harts; hart++) {
+        own_hart *own = &a->harts[hart];
+        own->space = placed(own->space, a->outside);
+        own->end_space = placed(own->end_space, a->outside);
+        own->end_counts = a->sink ? a->sink->counts[hart] : NULL;
+    }
 }
 
 const tl_attribution_row *tl_attribution_rows(tl_attribution *a, uint32_t *ret_n_rows) {

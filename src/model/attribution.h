@@ -35,6 +35,8 @@ typedef struct tl_attribution_row {
 // Totals of `probe` from now on are booked. TL_ENOMEM.
 TL_MUST_CHECK tl_status tl_attribution_new(const tl_probe *probe, uint32_t n_harts, tl_attribution **ret_attribution, tl_error *err);
 void tl_attribution_free(tl_attribution *attribution); // NULL is fine
+// For tests: books without instructions that only some hosts have.
+void tl_attribution_use_plain_code(tl_attribution *attribution);
 // Books all that is held back. Rows in order of their first booking, valid until the next booking.
 // The tallies must be synced.
 const tl_attribution_row *tl_attribution_rows(tl_attribution *attribution, uint32_t *ret_n_rows);
@@ -43,6 +45,12 @@ const tl_attribution_row *tl_attribution_rows(tl_attribution *attribution, uint3
 TL_MUST_CHECK tl_status tl_attribution_check(tl_attribution *attribution, tl_error *err);
 // Instructions of the hart belong to this space from now on. The hart's tallies must be synced.
 void tl_attribution_set_space(tl_attribution *attribution, uint32_t hart, uint64_t space);
+
+// Counts from now on, on any hart, are outside of the part of the run that is recorded. Their rows
+// have TL_OUTSIDE in their space. Tallies must be synced.
+static const uint64_t TL_OUTSIDE = UINT64_C(1) << 63;
+void tl_attribution_set_outside(tl_attribution *attribution, bool is_outside);
+bool tl_attribution_is_outside(const tl_attribution *attribution);
 
 // Counts of calling contexts (model/callgraph.h), as an attribution and engines know them.
 enum { TL_NO_EVENT = 255 };
@@ -54,6 +62,7 @@ typedef struct tl_context_sink {
     uint64_t *counts[TL_MAX_HARTS];
     void (*space_changed)(void *graph, uint32_t hart, uint64_t space);
     void (*began)(void *graph, uint32_t hart, uint64_t pc);
+    void (*set_outside)(void *graph, bool is_outside); // it changes counts[]
 } tl_context_sink;
 
 // Before the first run.

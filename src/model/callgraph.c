@@ -70,6 +70,9 @@ struct tl_callgraph {
     uint32_t space_of[TL_MAX_HARTS]; // number in spaces, or NO_STACK
     uint64_t *lost;                  // counts without a context: the host has no memory
     tl_call_machine *machine;        // NULL: stacks are those of spaces
+    uint32_t under_way[TL_MAX_HARTS];
+    uint64_t *outside_counts; // of what is not looked at
+    uint32_t n_per_call;      // 1, or 0 while calls are not looked at
     bool lacks_memory;
 };
 
@@ -226,7 +229,7 @@ uint32_t tl_callgraph_callee(tl_callgraph *g, uint32_t from, uint64_t call_pc, u
 
 void tl_callgraph_count_call(tl_callgraph *g, uint32_t context) {
     if (context != TL_NO_CONTEXT)
-        context_at(g, context)->n_calls += 1;
+        context_at(g, context)->n_calls += g->n_per_call;
 }
 
 void tl_callgraph_mark_trap(tl_callgraph *g, uint32_t context) {
@@ -235,7 +238,17 @@ void tl_callgraph_mark_trap(tl_callgraph *g, uint32_t context) {
 }
 
 void tl_callgraph_set_current(tl_callgraph *g, uint32_t hart, uint32_t context) {
-    g->sink.counts[hart] = context == TL_NO_CONTEXT ? g->lost : context_at(g, context)->counts;
+    g->under_way[hart] = context;
+    g->sink.counts[hart] = TL_UNLIKELY(g->n_per_call == 0) ? g->outside_counts
+                           : context == TL_NO_CONTEXT      ? g->lost
+                                                           : context_at(g, context)->counts;
+}
+
+static void set_outside(void *ctx, bool is_outside) {
+    tl_callgraph *g = ctx;
+    g->n_per_call = !is_outside;
+    for (uint32_t hart = 0; hart < TL_MAX_HARTS; hart++)
+        tl_callgraph_set_current(g, hart, g->under_way[hart]);
 }
 
 void tl_callgraph_name_root(tl_callgraph *g, uint32_t context, uint64_t entry_pc) { context_at(g, context)->entry_pc = entry_pc; }
@@ -299,7 +312,7 @@ static void space_changed(void *ctx, uint32_t hart, uint64_t space) {
         if (!spaces) {
             g->lacks_memory = true;
             g->space_of[hart] = NO_STACK;
-            g->sink.counts[hart] = g->lost;
+            tl_callgraph_set_current(g, hart, TL_NO_CONTEXT);
             return;
         }
         g->spaces = spaces;
@@ -311,7 +324,7 @@ static void space_changed(void *ctx, uint32_t hart, uint64_t space) {
     if (s)
         set_current(g, hart, s);
     else
-        g->sink.counts[hart] = g->lost;
+        tl_callgraph_set_current(g, hart, TL_NO_CONTEXT);
 }
 
 // The hart is about to run. The first instruction of a space names its root.
@@ -352,7 +365,7 @@ void tl_callgraph_call(tl_callgraph *g, uint32_t hart, uint64_t pc, uint64_t tar
     if (TL_UNLIKELY(g->n_edges != n_edges))
         note_entry(g, target);
     if (to != TL_NO_CONTEXT)
-        context_at(g, to)->n_calls += 1;
+        context_at(g, to)->n_calls += g->n_per_call;
     if (push(g, s, to, return_pc, sp))
         set_current(g, hart, s);
 }
@@ -383,14 +396,14 @@ static void replace(tl_callgraph *g, stack *s, uint64_t target, uint64_t sp) {
     if (s->n == 1) { // a root stays
         const uint32_t to = callee_of(g, top->context, context_at(g, top->context)->entry_pc, target, s->space);
         if (to != TL_NO_CONTEXT)
-            context_at(g, to)->n_calls += 1;
+            context_at(g, to)->n_calls += g->n_per_call;
         (void)push(g, s, to, 0, sp);
         return;
     }
     const uint32_t from = s->frames[s->n - 2].context;
     const uint32_t to = from == TL_NO_CONTEXT ? from : callee_of(g, from, context_at(g, top->context)->call_pc, target, s->space);
     if (to != TL_NO_CONTEXT)
-        context_at(g, to)->n_calls += 1;
+        context_at(g, to)->n_calls += g->n_per_call;
     top->context = to;
 }
 
@@ -516,17 +529,24 @@ tl_status tl_callgraph_new(tl_attribution *attribution, const tl_probe *probe, c
         g->context_bytes = sizeof(tl_call_context) + n_events * sizeof(uint64_t);
         g->event_of = malloc(probe->n_cells);
         g->lost = calloc(n_events + 1, sizeof *g->lost);
+        g->outside_counts = calloc(n_events + 1, sizeof *g->outside_counts);
+        g->n_per_call = 1;
     }
-    if (!g || !g->event_of || !g->lost || !empty_table(&g->edge_table, 512) || !empty_table(&g->pc_table, 512)) {
+    if (!g || !g->event_of || !g->lost || !g->outside_counts || !empty_table(&g->edge_table, 512) || !empty_table(&g->pc_table, 512)) {
         tl_callgraph_free(g);
         *ret_graph = NULL;
         return tl_fail(err, TL_ENOMEM, "no memory for a call graph");
     }
     memcpy(g->event_of, event_of, probe->n_cells);
-    g->sink = (tl_context_sink){
-        .graph = g, .event_of = g->event_of, .executed_event = executed_event, .space_changed = space_changed, .began = began};
+    g->sink = (tl_context_sink){.graph = g,
+                                .event_of = g->event_of,
+                                .executed_event = executed_event,
+                                .space_changed = space_changed,
+                                .began = began,
+                                .set_outside = set_outside};
     for (uint32_t hart = 0; hart < TL_MAX_HARTS; hart++) {
         g->sink.counts[hart] = g->lost;
+        g->under_way[hart] = TL_NO_CONTEXT;
         g->space_of[hart] = NO_STACK;
     }
     tl_attribution_set_sink(attribution, &g->sink);
@@ -550,6 +570,7 @@ void tl_callgraph_free(tl_callgraph *g) {
     free(g->spaces);
     free(g->event_of);
     free(g->lost);
+    free(g->outside_counts);
     free(g);
 }
 
@@ -562,6 +583,8 @@ tl_status tl_callgraph_check(tl_callgraph *g, tl_error *err) {
     uint32_t n_rows;
     const tl_attribution_row *rows = tl_attribution_rows(g->attribution, &n_rows);
     for (uint32_t i = 0; i < n_rows; i++) {
+        if (rows[i].space & TL_OUTSIDE)
+            continue;
         if (g->sink.executed_event != TL_NO_EVENT)
             by_rows[g->sink.executed_event] += rows[i].n_executed;
         for (uint32_t k = 0; k < rows[i].n_counts; k++)

@@ -152,8 +152,9 @@ void tl_code_map_scan(tl_code_map *map) {
             return;
         const uint32_t i = map->n_rows++;
         map->rows[i] = (tl_code_row){.object = TL_CODE_NONE, .mapping = TL_CODE_NONE, .previous_row = TL_CODE_NONE};
-        if (rows[i].space < map->n_spaces) {
-            tl_code_space *space = &map->spaces[rows[i].space];
+        const uint64_t number = rows[i].space & ~TL_OUTSIDE;
+        if (number < map->n_spaces) {
+            tl_code_space *space = &map->spaces[number];
             map->rows[i].previous_row = space->last_row;
             space->last_row = i;
         }

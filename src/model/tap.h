@@ -109,6 +109,9 @@ struct tl_tap {
     // buffer they belong to the next instruction if its fetch takes the time, else to the last one
     // that retired. NULL: it is not told.
     void (*owner)(tl_tap *tap, tl_hart *h, uint64_t pc);
+    // The instruction at pc retires now, and `record` tells it later. Not of one that executes
+    // alone. NULL: it is not told.
+    void (*retired)(tl_tap *tap, tl_hart *h, uint64_t pc);
     // Counts from now on belong to the owner before the last call of `owner`. NULL: as with that.
     void (*owner_as_before)(tl_tap *tap, tl_hart *h);
 };

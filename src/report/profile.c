@@ -32,7 +32,10 @@ static void put_heading(const tl_profile_rows *rows, const tl_profile_report_opt
                 options->callers ? options->callers : options->callees);
     else
         fputc('#', stream);
-    fprintf(stream, " %s on %s:", tl_profile_setting_of(p, "program"), tl_profile_setting_of(p, "machine"));
+    fprintf(stream, " %s on %s", tl_profile_setting_of(p, "program"), tl_profile_setting_of(p, "machine"));
+    if (*tl_profile_setting_of(p, "region"))
+        fprintf(stream, ", region %s", tl_profile_setting_of(p, "region"));
+    fputc(':', stream);
     for (uint32_t c = 0; c < rows->columns.n; c++)
         fprintf(stream, "%s %s %s", c > 0 ? "," : "", tl_profile_number(tl_profile_rows_total(rows, c), number),
                 rows->columns.items[c].name);

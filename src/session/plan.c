@@ -425,7 +425,12 @@ static tl_status check_request(const tl_run_options *options, tl_error *err) {
     if (options->kind == TL_RUN_BOOT && !has_kernel && (options->initrd || options->append))
         return tl_fail(err, TL_EINVAL, "an initial RAM disk and a command line are for a kernel, and none was named");
     if (options->pmu && options->kind != TL_RUN_USER)
-        return tl_fail(err, TL_EINVAL, "a pmu can be read for a Linux program only; in a system it belongs to the guest");
+        return tl_fail(
+            err, TL_EINVAL,
+            options->sample_period != 0
+                ? "-P samples Linux programs only: the pmu of a system belongs to the guest's own software; leave -P out, and use "
+                  "perf in the guest"
+                : "a pmu can be read for a Linux program only; in a system it belongs to the guest");
     if (options->sample_period != 0 && !options->pmu)
         return tl_fail(err, TL_EINVAL, "a period is of the counters of a pmu, and none is named");
     if (options->pmu && options->metrics)

@@ -30,11 +30,31 @@ struct tl_recording {
     tl_recorded_contexts contexts; // its graph is NULL without -g
     tl_recorded_samples samples;   // its source is NULL without a PMU
     tl_recorded_timeline timeline; // its machine is NULL without intervals
+    uint32_t n_inside;             // regions that are being visited
+    uint64_t n_visits;
+    uint32_t region; // the first one that was visited
+    const char *region_name;
+    bool has_other_regions;
 };
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left for a profile"); }
 
 static void take_interval(void *ctx, uint64_t now_cycles) { tl_recorded_timeline_step(ctx, now_cycles); }
+
+// Without -I a profile is of what is inside of some region.
+static void take_visit(void *ctx, uint32_t region, const char *name, bool is_begin, uint64_t cycle) {
+    tl_recording *recording = ctx;
+    (void)cycle;
+    if (recording->n_visits == 0) {
+        recording->region = region;
+        recording->region_name = name;
+    }
+    recording->has_other_regions |= region != recording->region;
+    recording->n_inside += is_begin ? 1 : UINT32_MAX;
+    recording->n_visits += is_begin;
+    if (recording->n_inside == is_begin)
+        tl_attribution_set_outside(recording->attribution, !is_begin);
+}
 
 // Before the run, because a wrong name must not cost one.
 static tl_status choose_events(tl_recording *recording, const tl_session_parts *parts, bool with_calls, tl_error *err) {
@@ -63,9 +83,12 @@ static tl_status choose_events(tl_recording *recording, const tl_session_parts *
 
 static void take_record(tl_tap *tap, const tl_cycle_record *record) {
     (void)tap;
-    for (uint32_t i = 0; i < record->n_events; i++)
-        if (record->events[i].step == TL_UOP_RETIRE)
-            tl_attribution_execute((tl_hart *)(uintptr_t)record->h, record->events[i].pc, 1);
+    (void)record;
+}
+
+static void take_retired(tl_tap *tap, tl_hart *h, uint64_t pc) {
+    (void)tap;
+    tl_attribution_execute(h, pc, 1);
 }
 
 static void take_owner(tl_tap *tap, tl_hart *h, uint64_t pc) {
@@ -79,7 +102,7 @@ static void take_owner_as_before(tl_tap *tap, tl_hart *h) {
 }
 
 static tl_status tap(tl_recording *recording, tl_error *err) {
-    recording->tap = (tl_tap){.record = take_record, .owner = take_owner, .owner_as_before = take_owner_as_before};
+    recording->tap = (tl_tap){.record = take_record, .retired = take_retired, .owner = take_owner, .owner_as_before = take_owner_as_before};
     return tl_machine_tap(recording->machine, &recording->tap, err);
 }
 
@@ -97,9 +120,6 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
                        parts.machine->config.name);
     if (parts.is_partial)
         return tl_fail(err, TL_EINVAL, "a profile is of the whole run; leave --fast-forward and --sample out");
-    if (parts.has_regions && parts.options->interval == TL_INTERVAL_NONE)
-        return tl_fail(err, TL_EINVAL,
-                       "a profile is of the whole run, and regions are marks on its course; leave --roi and --markers out, or give -I");
     tl_recording *recording = calloc(1, sizeof *recording);
     if (!recording)
         return no_memory(err);
@@ -111,7 +131,7 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
     if (status == TL_OK)
         status = choose_events(recording, &parts, with_calls, err);
     if (status == TL_OK && parts.options->sample_period != 0)
-        status = tl_recorded_samples_begin(session, parts.options->sample_period, &recording->samples, err);
+        status = tl_recorded_samples_begin(session, recording->attribution, parts.options->sample_period, &recording->samples, err);
     for (uint32_t i = 0; status == TL_OK && i < parts.machine->n_harts; i++)
         parts.machine->harts[i]->attribution = recording->attribution;
     if (status == TL_OK && is_detailed)
@@ -121,8 +141,13 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
         return status;
     }
     tl_session_set_code_map(session, recording->map);
-    if (recording->timeline.machine)
+    if (recording->timeline.machine) {
         tl_session_watch_course(session, take_interval, tl_recorded_timeline_visit, &recording->timeline);
+    } else if (parts.has_regions) {
+        tl_session_watch_course(session, NULL, take_visit, recording);
+        tl_attribution_set_outside(recording->attribution, true);
+        recording->contexts.is_of_region = true;
+    }
     if (parts.options->kind != TL_RUN_USER)
         tl_recorded_board_begin(recording->map, recording->machine);
     *ret_recording = recording;
@@ -225,6 +250,14 @@ static tl_status add_settings(tl_profile *p, const tl_session_parts *parts, tl_e
 
 // ---- Rows.
 
+static tl_status add_region(tl_profile *p, const tl_recording *recording, tl_error *err) {
+    const char *text = tl_arena_printf(&p->arena, "%s%s", recording->region_name, recording->has_other_regions ? " and others" : "");
+    const tl_status status = text ? add_setting(p, "region", text, err) : no_memory(err);
+    if (status == TL_OK)
+        qsort(p->settings, p->n_settings, sizeof *p->settings, by_setting);
+    return status;
+}
+
 typedef struct recorded_row { // of the attribution, in the order of the profile
     uint32_t object, thread, row;
     uint64_t address;
@@ -249,8 +282,9 @@ static bool sort_rows(tl_code_map *map, const tl_recorded_image *images, recorde
         const tl_code_row *row = &map->rows[i];
         recorded_row *to = &rows[i];
         *to = (recorded_row){.object = row->object, .thread = TL_CODE_NONE, .row = i, .address = booked[i].pc};
-        if (booked[i].space < map->n_spaces)
-            to->thread = map->spaces[booked[i].space].thread;
+        const uint64_t space = booked[i].space & ~TL_OUTSIDE;
+        if (space < map->n_spaces)
+            to->thread = map->spaces[space].thread;
         if (row->object != TL_CODE_NONE) {
             const tl_code_mapping *mapping = &map->mappings[row->mapping];
             to->address = tl_recorded_address(&images[row->object], booked[i].pc - mapping->start + mapping->offset);
@@ -300,7 +334,10 @@ static void add_sum(const counting *c, uint32_t event, uint64_t n) {
     c->has_sum[event / 64] |= UINT64_C(1) << event % 64;
 }
 
+// Code outside of the regions has no counts; its functions may be callers.
 static void sum_row(const counting *c, const tl_attribution_row *row) {
+    if (row->space & TL_OUTSIDE)
+        return;
     for (uint32_t k = 0; k < row->n_counts; k++) {
         const uint32_t event = c->event_of_cell[row->counts[k].cell];
         if (event == TL_PROFILE_NONE)
@@ -418,6 +455,8 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
     uint32_t *insn_of_row = malloc(((size_t)map->n_rows + 1) * sizeof *insn_of_row);
     uint32_t *thread_of_row = malloc(((size_t)map->n_rows + 1) * sizeof *thread_of_row);
     tl_status status = images && rows && insn_of_row && thread_of_row ? add_settings(p, parts, err) : no_memory(err);
+    if (status == TL_OK && recording->region_name)
+        status = add_region(p, recording, err);
     if (status == TL_OK)
         status = tl_recorded_events(p, parts->outline, parts->has_events, &event_of_cell, &is_cycle_cause, err);
     if (status == TL_OK) {
@@ -453,6 +492,10 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
     return status;
 }
 
+static bool is_of_region(const tl_recording *recording, const tl_session_parts *parts) {
+    return parts->has_regions && !recording->timeline.machine;
+}
+
 tl_status tl_recording_end(tl_recording *recording, bool with_sources, tl_profile **ret_profile, tl_error *err) {
     const tl_session_parts parts = tl_session_parts_of(recording->session);
     untap(recording);
@@ -465,6 +508,8 @@ tl_status tl_recording_end(tl_recording *recording, bool with_sources, tl_profil
         tl_recorded_board_end(recording->map, recording->machine, parts.options);
     tl_code_map_scan(recording->map);
     tl_status status = tl_attribution_check(recording->attribution, err);
+    if (status == TL_OK && is_of_region(recording, &parts) && recording->n_visits == 0)
+        status = tl_fail(err, TL_EINVAL, "the program visited no region, so there is nothing to record");
     if (status == TL_OK && recording->map->lacks_memory)
         status = no_memory(err);
     tl_profile *profile;

@@ -93,8 +93,10 @@ static void look_for_map(tl_code_object *object) {
 
 static bool is_in_map(const tl_code_object *object, uint64_t pc) { return object->is_map && pc >= object->first && pc <= object->last; }
 
-// Offset in the file of the byte that the image has at this address; UINT64_MAX: it has none.
-static uint64_t offset_of(const tl_code_object *object, uint64_t address) {
+// Offset in the file of the byte that the image has at this address; UINT64_MAX: it has none. A
+// physical address becomes the virtual one that symbols have.
+static uint64_t offset_of(const tl_code_object *object, uint64_t address, uint64_t *ret_vaddr) {
+    *ret_vaddr = address;
     if (object->n_bytes < TL_ELF_HEADER_BYTES || memcmp(object->bytes, "\177ELF", 4) != 0)
         return UINT64_MAX;
     const uint64_t first = tl_get64(object->bytes + 32), n = tl_get16(object->bytes + 56);
@@ -110,8 +112,10 @@ static uint64_t offset_of(const tl_code_object *object, uint64_t address) {
             continue;
         if (address >= vaddr && address - vaddr < n_bytes)
             return address - vaddr + offset;
-        if (address >= paddr && address - paddr < n_bytes)
+        if (address >= paddr && address - paddr < n_bytes) {
+            *ret_vaddr = address - paddr + vaddr;
             return address - paddr + offset;
+        }
     }
     return UINT64_MAX;
 }
@@ -168,14 +172,16 @@ void tl_recorded_board_end(tl_code_map *map, const tl_machine *machine, const tl
     const tl_attribution_row *rows = tl_attribution_rows(map->attribution, &n_rows);
     for (uint32_t i = 0; i < map->n_rows; i++) {
         tl_code_row *row = &map->rows[i];
-        uint64_t offset = UINT64_MAX;
+        uint64_t offset = UINT64_MAX, vaddr = rows[i].pc;
         uint32_t object = 0;
         for (; object < map->n_objects; object++)
-            if ((offset = offset_of(&map->objects[object], rows[i].pc)) != UINT64_MAX || is_in_map(&map->objects[object], rows[i].pc))
+            if ((offset = offset_of(&map->objects[object], rows[i].pc, &vaddr)) != UINT64_MAX ||
+                is_in_map(&map->objects[object], rows[i].pc))
                 break;
         if (object < map->n_objects) {
             row->object = object;
-            row->mapping = tl_code_map_mapping(map, &(tl_code_mapping){.object = object, .end = UINT64_MAX});
+            const uint64_t ahead = vaddr - rows[i].pc; // of the address that it was linked for
+            row->mapping = tl_code_map_mapping(map, &(tl_code_mapping){.object = object, .end = UINT64_MAX, .offset = ahead});
         }
         take_insn(machine, object < map->n_objects ? &map->objects[object] : NULL, offset, rows[i].pc, row);
     }

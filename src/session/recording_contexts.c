@@ -183,11 +183,12 @@ static uint32_t unnamed_function(const context_maker *m, uint32_t insn) {
     return p->n_functions - 1;
 }
 
-// A space that never ran has a root without counts and without calls.
+// A space that never ran has a root without counts and without calls, and so has what was called
+// outside of a region alone.
 static void find_used(const context_maker *m, uint32_t n) {
     for (uint32_t c = n; c-- > 0;) {
         const tl_call_context *context = tl_callgraph_context(m->x->graph, c);
-        m->is_used[c] |= context->entry_pc != 0;
+        m->is_used[c] |= context->entry_pc != 0 && !m->x->is_of_region;
         for (uint32_t e = 0; e < m->x->n_events; e++)
             m->is_used[c] |= context->counts[e] != 0;
         if (m->is_used[c] && context->parent != TL_NO_CONTEXT)
@@ -272,7 +273,7 @@ tl_status tl_recorded_contexts_end(const tl_recorded_contexts *x, tl_profile *p,
     bool is_good = m.places && m.places_by_pc && m.unnamed_of && m.is_used && m.number_of && m.sums && m.totals;
     if (is_good) {
         for (uint32_t i = 0; i < m.n_places; i++)
-            m.places_by_pc[i] = m.places[i] = (placed_row){rows[i].space, rows[i].pc, insn_of_row[i]};
+            m.places_by_pc[i] = m.places[i] = (placed_row){rows[i].space & ~TL_OUTSIDE, rows[i].pc, insn_of_row[i]};
         qsort(m.places, m.n_places, sizeof *m.places, by_place);
         qsort(m.places_by_pc, m.n_places, sizeof *m.places_by_pc, by_pc);
         find_used(&m, n);

@@ -15,6 +15,7 @@ typedef struct tl_recorded_contexts {
     bool is_cycle_cause[TL_NO_EVENT];
     uint32_t n_events, cycle; // cycle: its event, or TL_PROFILE_NONE: it is not kept
     bool is_of_machine;       // of system software
+    bool is_of_region;        // of a part of the run
 } tl_recorded_contexts;
 
 // Before the first run. The profile has its events; those that its shown columns need are kept. The

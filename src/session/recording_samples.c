@@ -30,6 +30,8 @@ static bool widen(tl_recorded_samples *s, uint32_t row) {
 
 static void take(void *ctx, tl_hart *h, uint32_t event, uint64_t pc) {
     tl_recorded_samples *s = ctx;
+    if (tl_attribution_is_outside(s->attribution))
+        return;
     const uint32_t row = tl_attribution_row_at(h, pc);
     if (row == UINT32_MAX || !widen(s, row)) {
         s->lacks_memory = true;
@@ -39,11 +41,17 @@ static void take(void *ctx, tl_hart *h, uint32_t event, uint64_t pc) {
     s->n_rows = row >= s->n_rows ? row + 1 : s->n_rows;
 }
 
-static void lose(void *ctx, uint32_t event, uint64_t n) { ((tl_recorded_samples *)ctx)->lost[event] += n; }
+static void lose(void *ctx, uint32_t event, uint64_t n) {
+    tl_recorded_samples *s = ctx;
+    if (!tl_attribution_is_outside(s->attribution))
+        s->lost[event] += n;
+}
 
-tl_status tl_recorded_samples_begin(tl_session *session, uint64_t period, tl_recorded_samples *samples, tl_error *err) {
+tl_status tl_recorded_samples_begin(tl_session *session, const tl_attribution *attribution, uint64_t period, tl_recorded_samples *samples,
+                                    tl_error *err) {
     const tl_sample_taker sampling = {.period = period, .take = take, .lose = lose, .ctx = samples};
     samples->period = period;
+    samples->attribution = attribution;
     const tl_status status = tl_session_sample(session, &sampling, &samples->source, err);
     if (status != TL_OK)
         return status;

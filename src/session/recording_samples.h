@@ -8,6 +8,7 @@
 
 typedef struct tl_recorded_samples {
     const struct tl_source *source; // NULL: nothing is sampled
+    const struct tl_attribution *attribution;
     uint64_t period;
     uint64_t *lost;   // by event
     uint64_t *counts; // [n_rows][n_events]
@@ -16,7 +17,8 @@ typedef struct tl_recorded_samples {
 } tl_recorded_samples;
 
 // Between tl_session_new and tl_session_load.
-TL_MUST_CHECK tl_status tl_recorded_samples_begin(tl_session *session, uint64_t period, tl_recorded_samples *samples, tl_error *err);
+TL_MUST_CHECK tl_status tl_recorded_samples_begin(tl_session *session, const struct tl_attribution *attribution, uint64_t period,
+                                                  tl_recorded_samples *samples, tl_error *err);
 // Adds them to the profile, whose instructions and threads of rows are those.
 TL_MUST_CHECK tl_status tl_recorded_samples_end(const tl_recorded_samples *samples, const struct tl_outline *outline, tl_profile *p,
                                                 const uint32_t *insn_of_row, const uint32_t *thread_of_row, tl_error *err);

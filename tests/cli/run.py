@@ -2280,7 +2280,6 @@ def forwarding_that_cannot_be_is_refused():
 @guest
 def records_that_cannot_be_are_refused():
     trace = os.path.join(scratch, "refused")
-    fails(["record", "-o", trace, "--roi", "main", *program()], 2, "--roi and --markers go with --pipeline or -I", "tally report")
     fails(["record", "--pipeline", "-o", trace, "--with-sources", *program()], 2, "--with-sources are of a profile")
     fails(["record", "-g", "-o", trace, "-m", "ooo", *program()], 2, "-g: machine ooo has an out-of-order core", "leave -g out")
     fails(["record", "--pipeline", *program()], 2, "-o FILE is needed")

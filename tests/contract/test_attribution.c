@@ -178,6 +178,47 @@ static void test_rows_of_a_loop_are_those_worked_out_on_paper(void **state) {
     }
 }
 
+// Many accesses move alike; the host books with and without its vectors.
+static void test_misses_that_move_alike_are_booked_once(void **state) {
+    (void)state;
+    enum { ROUNDS = 5000 };
+    static const uint32_t loop[] = {
+        0x00053283, // ld t0, 0(a0)
+        0x00063303, // ld t1, 0(a2)
+        0x04050513, // addi a0, a0, 64
+        0x04060613, // addi a2, a2, 64
+        0xfff58593, // addi a1, a1, -1
+        0xfe0596e3, // bnez a1, loop
+        0x00100073, // ebreak
+    };
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    for (uint32_t run = 0; run < 2 * TL_COUNT_OF(fast_engines); run++) {
+        tl_machine *machine;
+        tl_error err = {0};
+        assert_int_equal(machine_with(&fast_engines[run / 2], &config, &machine, &err), TL_OK);
+        tl_attribution *attribution = attribute(machine);
+        if (run % 2 == 1)
+            tl_attribution_use_plain_code(attribution);
+        tl_hart *h = machine->harts[0];
+        memcpy(machine->ram, loop, sizeof loop);
+        h->pc = TL_RAM_BASE_PADDR;
+        tl_rv(h)->x[10] = TL_RAM_BASE_PADDR + DATA_OFFSET;
+        tl_rv(h)->x[11] = ROUNDS;
+        tl_rv(h)->x[12] = TL_RAM_BASE_PADDR + 2 * DATA_OFFSET;
+        tl_turn turn = tl_machine_next(machine, 1);
+        assert_int_equal(tl_turn_run(&turn), TL_STOP_TRAP);
+        tl_machine_sync(machine);
+        if (tl_attribution_check(attribution, &err) != TL_OK)
+            fail_msg("%s", err.text);
+        for (uint32_t load = 0; load < 2; load++)
+            assert_int_equal(count_of(row_at(attribution, 0, TL_RAM_BASE_PADDR + 4 * load), TL_S_L1D_LOAD_MISS), ROUNDS);
+        tl_attribution_free(attribution);
+        tl_machine_free(machine);
+    }
+}
+
 // The last instruction of RAM reaches beyond it: its first line is looked up, the second one traps.
 static void test_fetch_that_traps_in_its_second_line_is_booked_as_by_step(void **state) {
     (void)state;
@@ -273,6 +314,7 @@ static void test_check_tells_what_rows_lack(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_rows_of_a_loop_are_those_worked_out_on_paper),
+    cmocka_unit_test(test_misses_that_move_alike_are_booked_once),
     cmocka_unit_test(test_fetch_that_traps_in_its_second_line_is_booked_as_by_step),
     cmocka_unit_test(test_counts_between_runs_belong_to_the_instruction_that_stopped),
     cmocka_unit_test(test_check_tells_what_rows_lack),

@@ -705,6 +705,14 @@ def a_guest_kernels_address_spaces_are_processes():
     path, status, stderr = record("spaces.profile", "-g", "--kernel", elf)
     equal((status, stderr), (0, ""))
     equal(paths_of(path, "hart.instret")["_start loop"], (2 * 150 + 2) + (2 * 300 + 1), "the path of loop, in both spaces")
+    # Code at the physical addresses of an ELF file that was linked for others has its functions.
+    high, low = file("high.elf"), file("low.elf")
+    subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-Wl,--no-warn-rwx-segments,-N,-Ttext=0xffffffff80200000,--build-id=none", "-o", high,
+                    os.path.join(HERE, "spaces.S")], check=True)
+    subprocess.run([CROSS.replace("gcc", "objcopy"), "--change-section-lma", "*-0xffffffff00000000", high, low], check=True)
+    path, status, stderr = record("low.profile", "--kernel", elf, "--vmlinux", low)
+    equal((status, stderr), (0, ""))
+    equal([n for _, n in looped(path)], [2 * 150 + 2, 2 * 300 + 1])
     fails(["record", "--kernel", elf, "--vmlinux", file("absent"), "-o", file("x")], 2, "absent", "No such file")
     fails(["record", "--vmlinux", elf, "-o", file("x"), "--", assembled()], 2, "--vmlinux is of a kernel")
 
@@ -735,6 +743,69 @@ def intervals_and_stints_are_the_whole_run():
         equal(status, 0, stdout)
 
 
+MARKED = """
+#include <tally/roi.h>
+#include <string.h>
+static char bytes[70000];
+__attribute__((noinline)) int sum(int n) { int all = 0; for (int i = 0; i < n; i++) all += bytes[64 * i % sizeof bytes]; return all; }
+int main(void) {
+    volatile int all = sum(1000);
+    for (int i = 0; i < 3; i++) {
+        TALLY_ROI_START(1);
+        all += sum(100);
+        memset(bytes, i, 5000);
+        TALLY_ROI_STOP(1);
+        all += sum(10);
+    }
+    return all & 0;
+}
+"""
+
+
+@test
+def the_profile_of_a_region_sums_up_to_its_counts_by_stat():
+    if not shutil.which(CROSS):
+        raise Skip(f"there is no {CROSS}")
+    with open(file("marked.c"), "w", encoding="ascii") as out:
+        out.write(MARKED)
+    subprocess.run([CROSS, "-O1", "-static", "-I", os.path.join(ROOT, "guest", "include"), "-o", file("marked"), file("marked.c")], check=True)
+    every = [("--engine", engine) for engine in ("translate", "interp", "step")]
+    for program, region, engines in ((guest("demo"), ("--roi", "memcpy"), every[:1]), (file("marked"), ("--markers",), every), (file("marked"), ("--roi", "sum"), every),
+                                     (guest("threads_sync"), ("--harts", "2", "--roi", "malloc"), every[:1]), (guest("arm64/process_exec"), ("--roi", "main"), every[1:]),
+                                     (file("marked"), ("-m", "ooo", "--roi", "sum"), [()]), (guest("process_exec"), ("--roi", "main"), every[:1])):
+        report, files = file("region.json"), []
+        equal(tally("stat", "-e", "*.*", "-j", "-o", report, *region, "--", program)[0], 0, str(region))
+        with open(report, encoding="utf-8") as lines:
+            truth = {e["event"]: int(e["value"]) for e in map(json.loads, lines) if e["type"] == "event" and e["scope"] == "machine"}
+        for engine in engines:
+            path, status, stderr = record("region.profile", *(("-g",) if engine else ()), *engine, *region, "--", program)
+            equal((status, stderr), (0, ""), f"{program} {region}")
+            totals = dict(rows(path, "SELECT name, total FROM event WHERE kind = 'signal'"))
+            equal({name: (n, truth[name]) for name, n in totals.items() if n != truth[name]}, {}, f"{program} {region} {engine}: totals")
+            sums = dict(rows(path, "SELECT name, sum(n) FROM count JOIN event ON event.id = event GROUP BY name"))
+            equal({name: (n, sums.get(name, 0)) for name, n in totals.items() if n != sums.get(name, 0)}, {}, f"{program} {region} {engine}: sums")
+            with open(path, "rb") as stream:
+                files.append(stream.read())
+        equal(all(f == files[0] for f in files), True, f"{program} {region}: profiles of three engines are the same bytes")
+    path, _, _ = record("region.profile", "-g", "--roi", "sum", "--", file("marked"))
+    equal(rows(path, "SELECT value FROM run WHERE name = 'region'"), [("sum",)])
+    contains(tally("report", path)[1], "marked on rocket, region sum:")
+    # Samples outside of the region do not count: each has a period of the region's cycles, but for its borders.
+    sampled, _, _ = record("region.profile", "-P", "rvhpm:linux", "-c", "1009", "--roi", "memcpy", "--", guest("demo"))
+    n, total = rows(sampled, "SELECT sum(sample_count.n), (SELECT total FROM event WHERE name = 'hart.cycle') FROM sample_count")[0]
+    if abs(n * 1009 - total) > total / 10:
+        raise AssertionError(f"{n} samples of {total} cycles")
+    path, _, _ = record("region.profile", "-g", "--roi", "sum", "--", file("marked"))
+    # Callers outside of the region are known, and have no counts.
+    callers = dict(rows(path, "SELECT parent.name, sum(context.n_calls) FROM context JOIN function f ON f.id = context.function JOIN context up ON up.id = context.parent "
+                              "JOIN function parent ON parent.id = up.function WHERE f.name = 'sum' GROUP BY 1"))
+    equal(set(callers), {"main"})
+    equal({names.split()[0] for names in paths_of(path, "hart.instret")}, {"_start"}, "roots of what the region has")
+    fails(["record", "-q", "-o", file("x"), "--roi", "nowhere", "--", assembled()], 2, "nowhere")
+    path, status, stderr = record("none.profile", "--roi", "abort", "--", file("marked"))
+    contains(stderr, "the program visited no region, so there is nothing to record")
+
+
 @test
 def regions_are_marks_on_the_course_of_a_run():
     path, _, stderr = record("region.profile", "-I", "1ms", "--roi", "inner", "--", assembled())
@@ -754,8 +825,6 @@ def regions_are_marks_on_the_course_of_a_run():
     last_cycle = rows(cut, "SELECT max(end_cycles) FROM interval")[0][0]
     equal(rows(cut, "SELECT end_cycles FROM visit"), [(last_cycle,)])
     equal(rows(cut, "SELECT max(end_cycles) FROM stint"), [(last_cycle,)])
-    fails(["record", "-o", file("x"), "--roi", "inner", "--", assembled()], 2, "--roi and --markers go with --pipeline or -I")
-    fails(["record", "-o", file("x"), "--markers", "--", assembled()], 2, "--roi and --markers go with --pipeline or -I")
     fails(["record", "-o", file("x"), "-I", "1ms", "--roi", "nowhere", "--", assembled()], 2, "nowhere")
     fails(["record", "-o", file("x"), "-m", "ooo", "-I", "1ms", "--pipeline", "--", assembled()], 2, "-I is of a profile")
 
@@ -1067,7 +1136,7 @@ def only_a_pmu_that_interrupts_samples():
     fails(["record", *SAMPLED, "-e", "retired_loads", "-o", file("x"), "--", program], 2, "portable events")
     fails(["record", "-P", "rvhpm:linux", "-o", file("x"), "--", program], 2, "-c PERIOD is needed")
     fails(["record", "-c", "100", "-o", file("x"), "--", program], 2, "name a PMU that samples with -P")
-    fails(["record", *SAMPLED, "--bare", "-o", file("x"), "--", program], 2, "a pmu can be read for a Linux program only")
+    fails(["record", *SAMPLED, "--bare", "-o", file("x"), "--", program], 2, "-P samples Linux programs only", "use perf in the guest")
     fails(["record", *SAMPLED, "--pipeline", "-o", file("x"), "--", program], 2, "-P samples for a profile")
     fails(["record", *SAMPLED, "-e", "nonsense", "-o", file("x"), "--", program], 2, "nonsense")
     fails(["record", "-P", "armv8:a53", "-c", "3000000000", "-e", "INST_RETIRED", "-o", file("x"), "--", guest("arm64/kernel_sort")], 2,

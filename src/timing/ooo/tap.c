@@ -262,6 +262,8 @@ static void retire(tl_flow *flow, uint32_t entry) {
     core_tap *t = tap_of(flow);
     own_retirement(t, entry);
     t->inner->retire(t->inner, entry);
+    if (t->tap && t->tap->retired)
+        t->tap->retired(t->tap, t->core->h, t->core->insn[entry].pc);
     if (t->core->retired >= t->first)
         add_retired(t, entry);
 }

@@ -166,8 +166,6 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
     retire(h, &insn, pends, lost_cycles);
     h->pc = next_pc;
     h->skip_break = false;
-    if (is_marker && mark == TL_MARK_START)
-        h->mark(h->mark_ctx, h, mark, number, 0);
     if (TL_UNLIKELY(h->has_after))
         tl_hart_retired(h);
     if (TL_UNLIKELY(h->has_slow_watch))
@@ -175,6 +173,8 @@ tl_step tl_step_one(tl_hart *h, tl_pend_table *pends) {
 
     if (TL_UNLIKELY(h->attribution != NULL))
         book(h, &insn, pc, next_pc);
+    if (is_marker && mark == TL_MARK_START)
+        h->mark(h->mark_ctx, h, mark, number, 0);
     if (is_run_over(h, &insn, next_pc))
         h->run_vline = TL_NO_LINE;
     return TL_STEP_RETIRED;
