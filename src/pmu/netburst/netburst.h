@@ -274,6 +274,9 @@ uint64_t tl_netburst_quiet_clocks(const tl_netburst *n);
 // An instruction of the thread is about to retire, with these occurrences of its uops. false: the
 // core calls tl_netburst_assist, and the instruction begins again. active: as in tl_netburst_clock.
 bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *uops, uint32_t n_uops, uint8_t active);
+// Something that happens to uops of an instruction when it retires: counters of NBX_SAMPLE sample
+// it precisely.
+bool tl_netburst_is_of_retirement(uint8_t event);
 // Stores a sample: flags, address of the instruction, then registers in the order of the record.
 enum { TL_NETBURST_RECORD_VALUES = 18 };
 void tl_netburst_assist(tl_netburst *n, uint32_t thread, const uint64_t values[TL_NETBURST_RECORD_VALUES]);

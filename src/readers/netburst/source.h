@@ -18,7 +18,7 @@ typedef struct netburst_source {
     uint32_t n_sampled;
     struct netburst_sampled {
         uint8_t event, thread;
-        bool is_precise;
+        bool is_by_assist; // else by interrupts
     } sampled[TL_NETBURST_MAX_REQUESTS];
 } netburst_source;
 
