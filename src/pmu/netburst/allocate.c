@@ -301,7 +301,8 @@ static void write_nbx(const search *s, const tl_netburst_request *requests, tl_n
             continue;
         by_root |= request->context_mask != 0 || request->is_banked;
         sample |= request->assists ? BIT(counter) : 0;
-        banked |= request->is_banked ? BIT(counter) : 0;
+        if (request->is_banked)
+            banked |= BIT(counter) | (request->owners & USR_OS_T0 ? 0 : UINT64_C(1) << (counter + TL_NBX_OS_LSB));
         if (request->context_mask == 0)
             continue;
         add_write(plan, TL_MSR_NBX_FILTER + counter, request->context);
@@ -352,6 +353,8 @@ static tl_status check_request(const tl_netburst_request *request, uint8_t owner
         return tl_fail(err, TL_EINVAL, "%s: no thread is chosen, so it would count nothing", request->name);
     if (samples(request) && (all & USR_OS_T0) && (all & USR_OS_T1))
         return tl_fail(err, TL_EINVAL, "%s: precise samples belong to one thread: add :t0 or :t1", request->name);
+    if (request->is_banked && (all & USR_OS_T0) && (all & USR_OS_T1))
+        return tl_fail(err, TL_EINVAL, "%s: banks follow the context of one thread: add :t0 or :t1", request->name);
     return TL_OK;
 }
 

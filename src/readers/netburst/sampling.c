@@ -88,7 +88,8 @@ tl_status netburst_sampling_allocate(netburst_source *source, const tl_netburst_
                                TL_NETBURST_MAX_REQUESTS);
             tl_netburst_request *of = &requests[source->n_sampled];
             *of = *request;
-            of->owners = is_whole ? owners : owners & of_thread;
+            if (!is_whole)
+                (void)netburst_request_of_thread(request, thread, of);
             of->interrupts = true;
             source->sampled[source->n_sampled++] =
                 (struct netburst_sampled){(uint8_t)e, (uint8_t)thread, request->is_precise || request->assists};
