@@ -162,9 +162,9 @@ static tl_status measure(const beside *b, level *to, tl_error *err) {
 // ---- The quality of samples.
 
 typedef struct quality {
-    uint64_t n_right;        // samples at instructions that have the event
-    double period;           // events for each sample
-    double bias;             // of the instruction whose share is the most wrong
+    uint64_t n_right; // samples at instructions that have the event
+    double period;    // events for each sample
+    double bias;      // of the instruction whose share is the most wrong
     char most_biased[TL_PROFILE_CELL_BYTES];
 } quality;
 

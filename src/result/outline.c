@@ -179,9 +179,8 @@ static tl_row counted_row(const tl_outline *outline, uint32_t e, const tl_result
 // false: no memory.
 static bool part_row(const tl_outline *outline, const tl_perf_part *part, tl_result *result, tl_row *ret_row) {
     const tl_counted *event = outline->counted[part->event];
-    const char *scope = part->context == UINT64_MAX
-                            ? "contexts+"
-                            : tl_arena_printf(&result->arena, "context%llu", (unsigned long long)part->context);
+    const char *scope =
+        part->context == UINT64_MAX ? "contexts+" : tl_arena_printf(&result->arena, "context%llu", (unsigned long long)part->context);
     *ret_row = (tl_row){.name = event->name, .scope = scope, .unit = event->unit, .meaning = event->meaning, .group = "", .is_pmu = true};
     ret_row->value = integer(part->count);
     ret_row->pmu = (tl_row_pmu){.truth = {.reason = "no signal counts a context"}};

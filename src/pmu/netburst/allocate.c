@@ -44,8 +44,8 @@ typedef struct search {
     uint8_t escr[MAX_ITEMS], counter[MAX_ITEMS]; // FREE: none
     uint64_t value[TL_N_ESCRS];                  // 0: unused
     uint64_t threads[TL_N_ESCRS];
-    uint32_t used;                               // counters
-    uint8_t helper[TL_N_BLOCKS];                 // counter that runs for detectors that tag
+    uint32_t used;               // counters
+    uint8_t helper[TL_N_BLOCKS]; // counter that runs for detectors that tag
 } search;
 
 // ---- What requests need.

@@ -351,7 +351,10 @@ static tl_status check(const reader *r, tl_error *err) {
                                            (uint32_t)__builtin_ctz(tl_netburst_known_mask((tl_netburst_event)request->event)))
                            ->name);
     if (request->is_precise && !tl_netburst_event_rows[request->event].can_sample)
-        return tl_fail(err, TL_EINVAL, "'%s': precise samples come from front_end_event, execution_event and replay_event alone; option assist of extension NBX samples other events", r->text);
+        return tl_fail(
+            err, TL_EINVAL,
+            "'%s': precise samples come from front_end_event, execution_event and replay_event alone; option assist of extension NBX samples other events",
+            r->text);
     if (request->is_precise && (request->filter & FILTER))
         return tl_fail(err, TL_EINVAL, "'%s': precise samples go with no threshold and no edge", r->text);
     if (request->is_precise && request->assists)

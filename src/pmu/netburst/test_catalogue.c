@@ -191,9 +191,10 @@ static void test_a_text_that_means_nothing_is_refused_with_the_remedy(void **sta
     refused("uops_retired:NBOGU",
             "'uops_retired:NBOGU': uops_retired has no mask 'NBOGU', and there is no such option; did you mean NBOGUS?");
     refused("uops_retired", "'uops_retired': name at least one mask of uops_retired, as in uops_retired:NBOGUS");
-    refused("uops_retired:NBOGUS:precise",
-            "'uops_retired:NBOGUS:precise': precise samples come from front_end_event, execution_event and replay_event alone; option assist "
-            "of extension NBX samples other events");
+    refused(
+        "uops_retired:NBOGUS:precise",
+        "'uops_retired:NBOGUS:precise': precise samples come from front_end_event, execution_event and replay_event alone; option assist "
+        "of extension NBX samples other events");
     refused("uops_retired:NBOGUS:ctx=1/0", "'uops_retired:NBOGUS:ctx=1/0': a mask of 0 compares no bit of a context; leave ctx out");
     refused("uops_retired:NBOGUS:t0:usr=1",
             "'uops_retired:NBOGUS:t0:usr=1': name threads by masks (usr=, os=) or by t0, t1, u and k, not by both");

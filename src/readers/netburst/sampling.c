@@ -138,9 +138,7 @@ static bool is_extended(const netburst_source *source) {
     return result;
 }
 
-static uint64_t record_bytes(const netburst_source *source) {
-    return sizeof(record) + (is_extended(source) ? TL_NBX_RECORD_BYTES : 0u);
-}
+static uint64_t record_bytes(const netburst_source *source) { return sizeof(record) + (is_extended(source) ? TL_NBX_RECORD_BYTES : 0u); }
 
 static uint64_t area_vaddr(uint32_t thread) { return AREA_VADDR + (uint64_t)thread * BETWEEN_AREAS; }
 static uint64_t records_vaddr(uint32_t thread) { return area_vaddr(thread) + offsetof(area, records); }

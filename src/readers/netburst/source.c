@@ -143,7 +143,8 @@ static tl_status check_nbx(const tl_netburst_request *request, const tl_netburst
         return tl_fail(err, TL_EINVAL, "'%s': the mask names thread %d, and a core of machine %s has %u; threads count from 0",
                        request->name, 31 - __builtin_clz(threads), config->name, n_threads);
     if (request->assists && !samples)
-        return tl_fail(err, TL_EINVAL, "'%s': assist samples, and tally stat counts; use tally record -P netburst -c PERIOD", request->name);
+        return tl_fail(err, TL_EINVAL, "'%s': assist samples, and tally stat counts; use tally record -P netburst -c PERIOD",
+                       request->name);
     if (request->is_banked && tl_netburst_event_rows[request->event].is_ti)
         return tl_fail(err, TL_EINVAL, "'%s': this event is of no thread, so its counts have no context; leave banks out", request->name);
     if (request->is_banked && samples)
@@ -250,7 +251,8 @@ static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_out
     reader *r = tl_arena_alloc(of_run, sizeof *r);
     const uint32_t n = machine->n_harts * o->n_requests;
     (void)of_outline;
-    if (!r || !(r->last = tl_arena_alloc(of_run, machine->n_harts * o->n_counting * sizeof *r->last)) || !(r->counts = tl_arena_alloc(of_run, n * sizeof *r->counts)))
+    if (!r || !(r->last = tl_arena_alloc(of_run, machine->n_harts * o->n_counting * sizeof *r->last)) ||
+        !(r->counts = tl_arena_alloc(of_run, n * sizeof *r->counts)))
         return no_memory(err);
     r->plan = o;
     r->machine = machine;
