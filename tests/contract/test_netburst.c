@@ -764,6 +764,10 @@ static void test_records_of_two_tasks_are_told_apart(void **state) {
         const uint32_t task = t.task_at[(get32(&t.k, at + 4) - TL_RAM_BASE_PADDR) / 4];
         of_task[task] += 1;
         n_wrong += tag != root_of(task);
+        // Writes of satp execute alone, and count. One that comes while the counter is armed does not.
+        assert_int_equal(get32(&t.k, at + RECORD_BYTES + 56), i == 0 ? get32(&t.k, at + RECORD_BYTES + 56) : PERIOD);
+        if (i > 0)
+            assert_in_range(get32(&t.k, at + RECORD_BYTES + 8) - get32(&t.k, at + RECORD_BYTES + 8 - LONG_RECORD), PERIOD, PERIOD + 1);
         if ((last - records) / LONG_RECORD < n_records)
             n_late += t.task_at[(get32(&t.k, last + 4) - TL_RAM_BASE_PADDR) / 4] != task;
     }

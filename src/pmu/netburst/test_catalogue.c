@@ -330,9 +330,9 @@ static void test_a_plan_connects_each_counter_to_its_detector(void **state) {
     assert_true(n_plans > 500 && n_conflicts > 500);
 }
 
-// Thread 5 and the first two, as user and as system: another detector than the one without it.
+// Threads 1 and 5: another detector than that of thread 1 alone. Banks follow thread 1.
 static void test_options_of_the_extension_are_registers(void **state) {
-    static const char *const texts[] = {"uops_retired:NBOGUS:usr=0x23:os=2:ctx=0x77/0xff", "uops_retired:NBOGUS:usr=3:os=2:banks",
+    static const char *const texts[] = {"uops_retired:NBOGUS:usr=0x22:os=2:ctx=0x77/0xff", "uops_retired:NBOGUS:usr=2:os=2:banks",
                                         "branch_retired:MMNM:t1:assist"};
     tl_netburst_plan plan;
     tl_error err = {0};
@@ -340,14 +340,14 @@ static void test_options_of_the_extension_are_registers(void **state) {
     assert_int_equal(planned(texts, TL_COUNT_OF(texts), &plan, &err), TL_OK);
     const tl_netburst_place *places = plan.places;
     assert_int_not_equal(places[0].escr, places[1].escr);
-    assert_int_equal(written(&plan, TL_MSR_NBX_XESCR + places[0].escr), UINT64_C(0x200000023));
-    assert_int_equal(written(&plan, TL_MSR_NBX_XESCR + places[1].escr), UINT64_C(0x200000003));
-    assert_int_equal(written(&plan, tl_netburst_escr_msr((tl_escr)places[0].escr)) & 15, TL_ESCR_T0_USR | TL_ESCR_T1_USR | TL_ESCR_T1_OS);
+    assert_int_equal(written(&plan, TL_MSR_NBX_XESCR + places[0].escr), UINT64_C(0x200000022));
+    assert_int_equal(written(&plan, TL_MSR_NBX_XESCR + places[1].escr), UINT64_C(0x200000002));
+    assert_int_equal(written(&plan, tl_netburst_escr_msr((tl_escr)places[0].escr)) & 15, TL_ESCR_T1_USR | TL_ESCR_T1_OS);
     assert_int_equal(written(&plan, TL_MSR_NBX_FILTER + places[0].counter), 0x77);
     assert_int_equal(written(&plan, TL_MSR_NBX_FILTER_MASK + places[0].counter), 0xff);
     for (uint32_t i = 0; i < plan.n_writes; i++)
         assert_int_not_equal(plan.writes[i].msr, TL_MSR_NBX_FILTER_MASK + places[1].counter);
-    assert_int_equal(written(&plan, TL_MSR_NBX_BANKED), 1 << places[1].counter);
+    assert_int_equal(written(&plan, TL_MSR_NBX_BANKED), UINT64_C(0x100000001) << places[1].counter);
     assert_int_equal(written(&plan, TL_MSR_NBX_SAMPLE), 1 << places[2].counter);
     assert_int_equal(written(&plan, TL_MSR_NBX_CONTROL), TL_NBX_BY_ROOT | TL_NBX_EXTENDED);
     assert_int_equal(written(&plan, TL_MSR_PEBS_ENABLE), TL_PEBS_OTHER_THREAD);
