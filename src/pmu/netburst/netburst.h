@@ -208,7 +208,7 @@ typedef enum tl_netburst_skid { TL_SKID_FIXED, TL_SKID_MECHANISTIC, TL_SKID_CALI
 typedef struct tl_netburst_settings { // the keys of a machine description: keys.def
     uint32_t is_present;
     uint32_t model, stepping; // of CPUID family 0FH
-    uint32_t ssu_escr1, strict, any_needs_active, power_gate, ds64, pebs_partial, ds_perturb, nbx;
+    uint32_t ssu_escr1, strict, any_needs_active, power_gate, ds64, nbx;
     uint32_t assist_clocks, pmi_profile, pmi_latency, bus_ratio;
     uint32_t errata_are_none;     // AUTO means OFF
     uint32_t errata[TL_N_ERRATA]; // tl_netburst_switch

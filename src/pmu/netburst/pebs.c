@@ -147,7 +147,7 @@ const tl_sampler *tl_netburst_sampler_of(const tl_netburst *n, uint32_t thread, 
     return NULL;
 }
 
-// docs/netburst.md, 10.9.
+// docs/netburst.md, 10.10.
 static void extend(const tl_netburst *n, uint32_t thread, uint32_t counter, uint8_t bytes[TL_NBX_RECORD_BYTES]) {
     const tl_netburst_thread *t = n->threads[thread];
     const tl_nbx_access *a = &t->access;

@@ -595,7 +595,7 @@ static void test_periods_vary_as_the_register_says(void **state) {
     }
 }
 
-// docs/netburst.md, 10.11. -1000 is ...11000 in binary, so three low bits give periods 993 to 1000.
+// docs/netburst.md, 10.13. -1000 is ...11000 in binary, so three low bits give periods 993 to 1000.
 static void test_the_example_of_the_manual_works(void **state) {
     static const struct {
         uint32_t msr;
