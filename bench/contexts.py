@@ -20,7 +20,7 @@ import tempfile
 import run as bench
 import section
 
-TARGET_SECONDS = 5  # of tally report alone; reported, never asserted
+TARGET_SECONDS = 5  # of every table; reported, never asserted
 
 
 def make(tally, path, n_contexts):
@@ -76,14 +76,14 @@ def main():
             make(args.tally, path, args.contexts)
         lines = [f"| {args.contexts:,} contexts, {os.path.getsize(path) / 1e6:.0f} MB | s | MiB |", "|:--|--:|--:|"]
         print("\n".join(lines), flush=True)
-        plain = None
+        slowest = 0.0
         for words in ([], ["--children"], ["--callers", "function_7"], ["--html", os.path.join(folder, "page.html")]):
             seconds, mib = timed([args.tally, "report", "-e", "cycles", *words, path])
             shown = " ".join(word for word in words if not word.startswith("/"))
             lines.append(f"| tally report {shown}".rstrip() + f" | {seconds:.2f} | {mib:.0f} |")
             print(lines[-1], flush=True)
-            plain = plain or seconds
-    verdict = "- " + bench.verdict(plain < TARGET_SECONDS, f"tally report under {TARGET_SECONDS} s; {plain:.2f}")
+            slowest = max(slowest, seconds)
+    verdict = "- " + bench.verdict(slowest < TARGET_SECONDS, f"every report under {TARGET_SECONDS} s; the slowest {slowest:.2f}")
     print(f"\n{verdict}")
     if args.record:
         section.record("bench/contexts.py", "\n".join(["## Reports of large profiles", "", "`bench/contexts.py` (part of `make bench`) makes a profile of a call "

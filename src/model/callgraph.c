@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "model/callgraph_machine.h"
+#include "model/engine.h"
+#include "model/isa.h"
 
 typedef struct frame {
     uint64_t return_pc, sp; // as they were at the call
@@ -24,8 +27,9 @@ typedef struct stack { // of frames, for one stack of the program
 enum { CONTEXTS_AT_ONCE = 256 };
 static const uint32_t NO_STACK = UINT32_MAX;
 
-typedef struct edge { // from a context by a call
-    uint64_t call_pc, entry_pc;
+typedef struct edge { // from a context by a call; from TL_NO_CONTEXT to a root
+    uint64_t call_pc; // to a root: its space
+    uint64_t entry_pc;
     uint32_t from, to;
 } edge;
 
@@ -65,6 +69,7 @@ struct tl_callgraph {
     uint32_t n_spaces;
     uint32_t space_of[TL_MAX_HARTS]; // number in spaces, or NO_STACK
     uint64_t *lost;                  // counts without a context: the host has no memory
+    tl_call_machine *machine;        // NULL: stacks are those of spaces
     bool lacks_memory;
 };
 
@@ -139,7 +144,9 @@ static TL_NOINLINE uint32_t add_edge(tl_callgraph *g, const edge *found, uint64_
         if (context_at(g, up)->entry_pc == e.entry_pc && context_at(g, up)->call_pc == e.call_pc)
             e.to = up;
     if (e.to == TL_NO_CONTEXT)
-        e.to = add_context(g, &(tl_call_context){.space = space, .entry_pc = e.entry_pc, .call_pc = e.call_pc, .parent = e.from});
+        e.to = add_context(
+            g, &(tl_call_context){
+                   .space = space, .entry_pc = e.entry_pc, .call_pc = e.from == TL_NO_CONTEXT ? 0 : e.call_pc, .parent = e.from});
     if (e.to == TL_NO_CONTEXT || !grow_array((void **)&g->edges, g->n_edges, &g->edge_room, sizeof e)) {
         g->lacks_memory = true;
         return TL_NO_CONTEXT;
@@ -204,13 +211,46 @@ bool tl_callgraph_wants_jump(tl_callgraph *g, uint64_t target) {
     return entry->is_entry;
 }
 
-// ---- shadow stacks ----
+// ---- for stacks of system software ----
 
-// The context on top of the stack is under way on the hart.
-static void set_current(tl_callgraph *g, uint32_t hart, const stack *s) {
-    const uint32_t context = s->frames[s->n - 1].context;
+uint32_t tl_callgraph_root(tl_callgraph *g, uint64_t space, uint64_t entry_pc) {
+    return callee_of(g, TL_NO_CONTEXT, space, entry_pc, space);
+}
+
+uint32_t tl_callgraph_callee(tl_callgraph *g, uint32_t from, uint64_t call_pc, uint64_t entry_pc) {
+    const uint32_t n_edges = g->n_edges, to = callee_of(g, from, call_pc, entry_pc, context_at(g, from)->space);
+    if (TL_UNLIKELY(g->n_edges != n_edges))
+        note_entry(g, entry_pc);
+    return to;
+}
+
+void tl_callgraph_count_call(tl_callgraph *g, uint32_t context) {
+    if (context != TL_NO_CONTEXT)
+        context_at(g, context)->n_calls += 1;
+}
+
+void tl_callgraph_mark_trap(tl_callgraph *g, uint32_t context) {
+    if (context != TL_NO_CONTEXT)
+        context_at(g, context)->is_trap = true;
+}
+
+void tl_callgraph_set_current(tl_callgraph *g, uint32_t hart, uint32_t context) {
     g->sink.counts[hart] = context == TL_NO_CONTEXT ? g->lost : context_at(g, context)->counts;
 }
+
+void tl_callgraph_name_root(tl_callgraph *g, uint32_t context, uint64_t entry_pc) { context_at(g, context)->entry_pc = entry_pc; }
+
+bool tl_callgraph_is_entry(tl_callgraph *g, uint64_t pc) {
+    const known_pc *entry = known(g, pc);
+    return entry && entry->is_entry;
+}
+
+void tl_callgraph_lack_memory(tl_callgraph *g) { g->lacks_memory = true; }
+
+// ---- shadow stacks of programs ----
+
+// The context on top of the stack is under way on the hart.
+static void set_current(tl_callgraph *g, uint32_t hart, const stack *s) { tl_callgraph_set_current(g, hart, s->frames[s->n - 1].context); }
 
 static bool push(tl_callgraph *g, stack *s, uint32_t context, uint64_t return_pc, uint64_t sp) {
     if (!grow_array((void **)&s->frames, s->n, &s->room, sizeof *s->frames)) {
@@ -248,6 +288,10 @@ static stack *stack_of(tl_callgraph *g, uint32_t hart) {
 static void space_changed(void *ctx, uint32_t hart, uint64_t space) {
     tl_callgraph *g = ctx;
     uint32_t number = 0;
+    if (g->machine) {
+        tl_call_machine_space(g->machine, hart, space);
+        return;
+    }
     while (number < g->n_spaces && g->spaces[number].space != space)
         number++;
     if (number == g->n_spaces) {
@@ -273,6 +317,10 @@ static void space_changed(void *ctx, uint32_t hart, uint64_t space) {
 // The hart is about to run. The first instruction of a space names its root.
 static void began(void *ctx, uint32_t hart, uint64_t pc) {
     tl_callgraph *g = ctx;
+    if (g->machine) {
+        tl_call_machine_began(g->machine, hart, pc);
+        return;
+    }
     const stack *s = stack_of(g, hart);
     if (s && s->frames[0].context != TL_NO_CONTEXT && context_at(g, s->frames[0].context)->entry_pc == 0)
         context_at(g, s->frames[0].context)->entry_pc = pc;
@@ -291,6 +339,10 @@ static void see_first_sp(stack *s, uint64_t sp) {
 }
 
 void tl_callgraph_call(tl_callgraph *g, uint32_t hart, uint64_t pc, uint64_t target, uint64_t return_pc, uint64_t sp) {
+    if (TL_UNLIKELY(g->machine != NULL)) {
+        tl_call_machine_call(g->machine, hart, pc, target, return_pc, sp);
+        return;
+    }
     stack *s = stack_of(g, hart);
     if (TL_UNLIKELY(!s))
         return;
@@ -376,6 +428,10 @@ static TL_NOINLINE void return_oddly(tl_callgraph *g, uint32_t hart, uint64_t ta
 }
 
 void tl_callgraph_return(tl_callgraph *g, uint32_t hart, uint64_t target, uint64_t sp) {
+    if (TL_UNLIKELY(g->machine != NULL)) {
+        tl_call_machine_return(g->machine, hart, target, sp);
+        return;
+    }
     stack *s = stack_of(g, hart);
     if (TL_UNLIKELY(!s))
         return;
@@ -390,6 +446,10 @@ void tl_callgraph_return(tl_callgraph *g, uint32_t hart, uint64_t target, uint64
 }
 
 void tl_callgraph_jump(tl_callgraph *g, uint32_t hart, uint64_t target, uint64_t sp) {
+    if (TL_UNLIKELY(g->machine != NULL)) {
+        tl_call_machine_jump(g->machine, hart, target, sp);
+        return;
+    }
     stack *s = stack_of(g, hart);
     if (!s)
         return;
@@ -410,6 +470,39 @@ void tl_callgraph_jump(tl_callgraph *g, uint32_t hart, uint64_t target, uint64_t
 
 void tl_callgraph_signal(tl_callgraph *g, uint32_t hart, uint64_t pc, uint64_t handler, uint64_t return_pc, uint64_t sp) {
     tl_callgraph_call(g, hart, pc, handler, return_pc, sp);
+}
+
+void tl_callgraph_trap(tl_callgraph *g, uint32_t hart, const tl_call_trap *trap) {
+    if (g->machine)
+        tl_call_machine_trap(g->machine, hart, trap);
+}
+
+void tl_callgraph_trap_return(tl_callgraph *g, uint32_t hart, uint64_t target, uint64_t sp, uint32_t priv) {
+    if (g->machine)
+        tl_call_machine_trap_return(g->machine, hart, target, sp, priv);
+}
+
+void tl_callgraph_tell_trap(tl_hart *h, const tl_call_trap *trap) {
+    const tl_context_sink *sink = h->attribution ? tl_attribution_sink(h) : NULL;
+    if (!sink)
+        return;
+    h->engine->sync(h); // counts up to here are those of the context before
+    tl_callgraph_trap(sink->graph, h->id, trap);
+}
+
+void tl_callgraph_tell_trap_return(tl_hart *h) {
+    const tl_context_sink *sink = h->attribution ? tl_attribution_sink(h) : NULL;
+    if (sink)
+        tl_callgraph_trap_return(sink->graph, h->id, h->pc, tl_hart_register_value(h, TL_ROLE_STACK), h->priv);
+}
+
+tl_status tl_callgraph_follow_machine(tl_callgraph *g, uint64_t (*process_of)(const void *ctx, uint64_t space), const void *ctx,
+                                      tl_error *err) {
+    g->machine = tl_call_machine_new(g, process_of, ctx);
+    if (!g->machine)
+        return tl_fail(err, TL_ENOMEM, "no memory for a call graph");
+    tl_attribution_set_sink(g->attribution, &g->sink); // spaces of the harts are told again
+    return TL_OK;
 }
 
 tl_status tl_callgraph_new(tl_attribution *attribution, const tl_probe *probe, const uint8_t *event_of, uint32_t n_events,
@@ -447,6 +540,7 @@ void tl_callgraph_free(tl_callgraph *g) {
         free(g->chunks[i]);
     for (uint32_t i = 0; i < g->n_stacks; i++)
         free(g->stacks[i].frames);
+    tl_call_machine_free(g->machine);
     free(g->chunks);
     free(g->edges);
     free(g->edge_table.slots);

@@ -8,7 +8,7 @@
 // said, with the stack pointer of that call. Another way back up the stack (longjmp, an exception)
 // drops all frames below the stack pointer. A stack pointer beyond the stack under way
 // is another stack, as coroutines have them. A jump to an address that was called before is a tail
-// call: the context is replaced by its neighbor.
+// call: the context is replaced by its neighbor. Stacks of system software: callgraph_machine.h.
 //
 // Recursion: a function that an outer context of the path has, called from one instruction in both,
 // is that outer context again. Memory follows contexts, not depth and not the length of a run.
@@ -27,6 +27,7 @@ typedef struct tl_call_context {
     uint64_t entry_pc; // of the function; of a root, the first instruction of its stack
     uint64_t call_pc;  // the call, or the instruction that a signal interrupted; 0: of a root
     uint32_t parent;   // has a smaller number; TL_NO_CONTEXT: a root
+    bool is_trap;      // entry_pc is a handler of traps
     uint64_t n_calls;  // how often it was entered, by recursion, too
     uint64_t counts[]; // by event: what it caused itself
 } tl_call_context;
@@ -37,6 +38,10 @@ typedef struct tl_call_context {
 TL_MUST_CHECK tl_status tl_callgraph_new(tl_attribution *attribution, const tl_probe *probe, const uint8_t *event_of, uint32_t n_events,
                                          uint8_t executed_event, tl_callgraph **ret_graph, tl_error *err);
 void tl_callgraph_free(tl_callgraph *graph); // NULL is fine
+// For system software, after tl_callgraph_new: stacks belong to tasks that any hart may run, and
+// not to spaces (callgraph_machine.h). process_of says which spaces are of one process. TL_ENOMEM.
+TL_MUST_CHECK tl_status tl_callgraph_follow_machine(tl_callgraph *graph, uint64_t (*process_of)(const void *ctx, uint64_t space),
+                                                    const void *ctx, tl_error *err);
 
 // Contexts in order of their first call. Rows must have been asked for after the run
 // (tl_attribution_rows), which books what is held back.
@@ -54,6 +59,19 @@ void tl_callgraph_jump(tl_callgraph *graph, uint32_t hart, uint64_t target, uint
 // the generation has changed.
 bool tl_callgraph_wants_jump(tl_callgraph *graph, uint64_t target);
 uint32_t tl_callgraph_generation(const tl_callgraph *graph);
+// For instruction sets: the hart is about to execute the handler.
+typedef struct tl_call_trap {
+    uint64_t pc, sp; // where the hart was
+    uint64_t handler_pc;
+    uint32_t old_priv, priv; // before, and of the handler; 0: of user programs
+    bool is_interrupt;
+} tl_call_trap;
+void tl_callgraph_trap(tl_callgraph *graph, uint32_t hart, const tl_call_trap *trap);
+// A return from a trap retired and was counted. sp and priv are those of the next instruction.
+void tl_callgraph_trap_return(tl_callgraph *graph, uint32_t hart, uint64_t target, uint64_t sp, uint32_t priv);
+// The same, with and without a call graph. The return is to h->pc, in h->priv.
+void tl_callgraph_tell_trap(tl_hart *h, const tl_call_trap *trap);
+void tl_callgraph_tell_trap_return(tl_hart *h);
 // For the personality: a signal interrupted the hart at pc. Its handler returns to return_pc.
 void tl_callgraph_signal(tl_callgraph *graph, uint32_t hart, uint64_t pc, uint64_t handler, uint64_t return_pc, uint64_t sp);
 

@@ -6,15 +6,11 @@
 
 #include "profile/profile.h"
 
-typedef struct tl_profile_link { // of a context; TL_PROFILE_NONE: none
-    uint32_t first_callee, next;
-} tl_profile_link;
-
 typedef struct tl_profile_walk {
-    tl_profile_link *links; // by context
-    uint32_t *path;         // contexts that are entered and not left, the outermost first
+    uint32_t *order; // contexts as the walk enters them
+    uint32_t n_entered;
+    uint32_t *path; // contexts that are entered and not left, the outermost first
     uint32_t n_path;
-    uint32_t next_root;
 } tl_profile_walk;
 
 typedef enum tl_profile_step { TL_PROFILE_ENTERS, TL_PROFILE_LEAVES, TL_PROFILE_ENDS } tl_profile_step;

@@ -54,7 +54,7 @@ static uint64_t id_of(const tl_profile *p, tl_profile_key key, const tl_profile_
 
 typedef struct row_index { // hash table of row numbers + 1
     uint32_t *slots;
-    uint32_t n_slots;
+    uint32_t n_slots; // a power of two
 } row_index;
 
 static uint64_t hash_ids(const uint64_t ids[TL_PROFILE_N_KEYS]) {
@@ -91,9 +91,9 @@ static bool widen(tl_profile_rows *rows, row_index *index) {
     rows->room = room;
     for (uint32_t i = 0; i < rows->n; i++) {
         uint64_t slot = hash_ids(rows->rows[i].ids);
-        while (slots[slot % index->n_slots] != 0)
+        while (slots[slot & (index->n_slots - 1)] != 0)
             slot++;
-        slots[slot % index->n_slots] = i + 1;
+        slots[slot & (index->n_slots - 1)] = i + 1;
     }
     return true;
 }
@@ -102,8 +102,8 @@ static tl_profile_row *row_of(tl_profile_rows *rows, row_index *index, const uin
     if (rows->n == rows->room && !widen(rows, index))
         return NULL;
     uint64_t slot = hash_ids(ids);
-    for (; index->slots[slot % index->n_slots] != 0; slot++) {
-        tl_profile_row *row = &rows->rows[index->slots[slot % index->n_slots] - 1];
+    for (; index->slots[slot & (index->n_slots - 1)] != 0; slot++) {
+        tl_profile_row *row = &rows->rows[index->slots[slot & (index->n_slots - 1)] - 1];
         if (memcmp(row->ids, ids, sizeof row->ids) == 0)
             return row;
     }
@@ -113,7 +113,7 @@ static tl_profile_row *row_of(tl_profile_rows *rows, row_index *index, const uin
     memset(rows->sums + row->first_sum, 0, rows->n_used * sizeof *rows->sums);
     if (rows->selves)
         memset(rows->selves + row->first_sum, 0, rows->n_used * sizeof *rows->selves);
-    index->slots[slot % index->n_slots] = ++rows->n;
+    index->slots[slot & (index->n_slots - 1)] = ++rows->n;
     return row;
 }
 

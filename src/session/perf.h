@@ -22,6 +22,7 @@ enum { TL_PERF_TURN_NS = 4000000 }; // perf_event_mux_interval_ms of Linux
 enum { TL_PERF_COUNTERS = 32 };
 typedef struct tl_perf_driver {
     const tl_pmu_type *pmu;
+    const char *preset_key;  // of the description: names a preset
     uint32_t fixed_counters; // bit n: counter n counts one event only
     bool reads_in_turns;     // counters may wrap between two reads of a report
     // Finds the counters of a hart. Bit n of the result: counter n exists; ret_masks[n]: its bits.
@@ -83,7 +84,10 @@ const tl_perf_count *tl_perf_read(tl_perf *perf); // up to now
 // programmable one. -1: none counts the event.
 int tl_perf_choose(const tl_perf_plan *plan, const tl_perf_event *event, uint32_t counters);
 
-// Members of a design's tl_source_type. tl_perf_source_resolve wants the driver besides.
+// Members of a design's tl_source_type. The first two want the driver besides. preset NULL: the
+// description stays as it is.
+TL_MUST_CHECK tl_status tl_perf_source_configure(const tl_perf_driver *driver, const tl_pmu_preset *preset, tl_config *config,
+                                                 tl_error *err);
 TL_MUST_CHECK tl_status tl_perf_source_resolve(const tl_perf_driver *driver, const tl_run_options *options, const tl_config *config,
                                                tl_catalogue *catalogue, tl_arena *arena, tl_source **ret_source, tl_error *err);
 TL_MUST_CHECK tl_status tl_perf_source_attach(tl_source *source, tl_machine *machine, tl_arena *of_outline, tl_arena *of_run,
@@ -100,5 +104,12 @@ void tl_perf_sampling_begin(void *sampler);
 void tl_perf_sampling_interrupted(void *sampler, tl_hart *h);
 const char *tl_perf_sampling_method(const tl_source *source, uint32_t event);
 tl_perf_plan *tl_perf_source_plan(tl_source *source);
+
+// These members, where they need no driver.
+#define TL_PERF_SOURCE_MEMBERS                                                                                                         \
+    .takes_selectors = true, .attach = tl_perf_source_attach, .enable = tl_perf_source_enable, .disable = tl_perf_source_disable,      \
+    .next_turn = tl_perf_source_next_turn, .turn = tl_perf_source_turn, .read = tl_perf_source_read,                                   \
+    .attach_sampling = tl_perf_sampling_attach, .begin_sampling = tl_perf_sampling_begin, .interrupted = tl_perf_sampling_interrupted, \
+    .sampling_method = tl_perf_sampling_method
 
 #endif

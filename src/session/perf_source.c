@@ -3,7 +3,10 @@
 // program runs.
 #include "session/perf.h"
 
+#include <stdio.h>
+
 #include "machine/keys.h"
+#include "session/description.h"
 
 typedef struct own {
     tl_source base;
@@ -12,6 +15,14 @@ typedef struct own {
 
 // perf stat shows these events by default, except those that no PMU counts.
 static const char default_events[] = "cycles,instructions,branches,branch-misses";
+
+tl_status tl_perf_source_configure(const tl_perf_driver *driver, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
+    char setting[64];
+    if (!preset)
+        return TL_OK;
+    snprintf(setting, sizeof setting, "%s=%s", driver->preset_key, preset->name);
+    return tl_config_set(config, setting, err);
+}
 
 tl_status tl_perf_source_resolve(const tl_perf_driver *driver, const tl_run_options *options, const tl_config *config,
                                  tl_catalogue *catalogue, tl_arena *arena, tl_source **ret_source, tl_error *err) {

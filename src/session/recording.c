@@ -48,6 +48,8 @@ static tl_status choose_events(tl_recording *recording, const tl_session_parts *
     if (status == TL_OK && with_calls)
         status = tl_recorded_contexts_begin(profile, recording->attribution, &parts->machine->probe, event_of_cell, is_cycle_cause,
                                             &recording->contexts, err);
+    if (status == TL_OK && with_calls && parts->options->kind != TL_RUN_USER)
+        status = tl_recorded_contexts_follow_machine(&recording->contexts, recording->map, err);
     if (status == TL_OK && parts->options->interval != TL_INTERVAL_NONE)
         status =
             tl_recorded_timeline_begin(&recording->timeline, recording->machine, recording->map, event_of_cell, profile->n_events, err);
@@ -98,8 +100,6 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
     if (parts.has_regions && parts.options->interval == TL_INTERVAL_NONE)
         return tl_fail(err, TL_EINVAL,
                        "a profile is of the whole run, and regions are marks on its course; leave --roi and --markers out, or give -I");
-    if (with_calls && parts.options->kind == TL_RUN_BOOT)
-        return tl_fail(err, TL_EINVAL, "-g follows calls of one program, and a guest kernel switches between many; leave -g out");
     tl_recording *recording = calloc(1, sizeof *recording);
     if (!recording)
         return no_memory(err);

@@ -94,6 +94,16 @@ tl_status tl_recorded_contexts_begin(const tl_profile *p, tl_attribution *attrib
     return status;
 }
 
+static uint64_t process_of(const void *ctx, uint64_t space) {
+    const tl_code_map *map = ctx;
+    return space < map->n_spaces ? map->threads[map->spaces[space].thread].process : TL_CODE_NONE;
+}
+
+tl_status tl_recorded_contexts_follow_machine(tl_recorded_contexts *x, const tl_code_map *map, tl_error *err) {
+    x->is_of_machine = true;
+    return tl_callgraph_follow_machine(x->graph, process_of, map, err);
+}
+
 void tl_recorded_contexts_done(tl_recorded_contexts *x) {
     tl_callgraph_free(x->graph);
     x->graph = NULL;
@@ -111,6 +121,8 @@ typedef struct context_maker {
     tl_profile *p;
     const tl_code_map *map;
     placed_row *places; // by space and pc
+    placed_row *places_by_pc;
+    uint32_t *unnamed_of; // by instruction, and of none: its function without a symbol, + 1; or 0
     uint32_t n_places;
     bool *is_used;       // by context of the graph
     uint32_t *number_of; // the same, in the profile
@@ -125,9 +137,18 @@ static int by_place(const void *a, const void *b) {
     return x->pc < y->pc ? -1 : x->pc > y->pc;
 }
 
+static int by_pc(const void *a, const void *b) {
+    const placed_row *x = a, *y = b;
+    return x->pc < y->pc ? -1 : x->pc > y->pc;
+}
+
+// Code of system software is in objects by its address, and a path may have been carried to a space
+// that did not execute all of it.
 static uint32_t insn_at(const context_maker *m, uint64_t space, uint64_t pc) {
     const placed_row wanted = {.space = space, .pc = pc};
     const placed_row *found = bsearch(&wanted, m->places, m->n_places, sizeof wanted, by_place);
+    if (!found && m->x->is_of_machine)
+        found = bsearch(&wanted, m->places_by_pc, m->n_places, sizeof wanted, by_pc);
     return found ? found->insn : TL_PROFILE_NONE;
 }
 
@@ -144,19 +165,21 @@ static uint32_t object_of_nothing(tl_profile *p) {
 }
 
 // A function without a symbol has the name of its address.
-static uint32_t unnamed_function(tl_profile *p, uint32_t insn) {
+static uint32_t unnamed_function(const context_maker *m, uint32_t insn) {
+    tl_profile *p = m->p;
+    uint32_t *number = &m->unnamed_of[insn == TL_PROFILE_NONE ? p->n_insns : insn];
+    if (*number != 0)
+        return *number - 1;
     const uint32_t object = insn == TL_PROFILE_NONE ? object_of_nothing(p) : p->insns[insn].object;
     const uint64_t address = insn == TL_PROFILE_NONE ? 0 : p->insns[insn].address;
     if (object == TL_PROFILE_NONE)
         return TL_PROFILE_NONE;
-    for (uint32_t i = p->n_functions; i-- > 0 && p->functions[i].symbol[0] == '\0';)
-        if (p->functions[i].object == object && p->functions[i].address == address)
-            return i;
     const char *name = insn == TL_PROFILE_NONE ? "[unknown]" : tl_arena_printf(&p->arena, "0x%" PRIx64, address);
     tl_profile_function *function = name ? TL_PROFILE_ADD(p, functions) : NULL;
     if (!function)
         return TL_PROFILE_NONE;
     *function = (tl_profile_function){.object = object, .source = TL_PROFILE_NONE, .name = name, .symbol = "", .address = address};
+    *number = p->n_functions;
     return p->n_functions - 1;
 }
 
@@ -205,7 +228,7 @@ static bool add_context(context_maker *m, uint32_t number) {
         .thread = from->space < m->map->n_spaces ? m->map->spaces[from->space].thread : TL_PROFILE_NONE,
         .parent = is_root ? TL_PROFILE_NONE : m->number_of[from->parent],
         .call_site = is_root ? TL_PROFILE_NONE : insn_at(m, from->space, from->call_pc),
-        .function = known != TL_PROFILE_NONE ? known : unnamed_function(p, insn),
+        .function = known != TL_PROFILE_NONE ? known : unnamed_function(m, insn),
         .n_calls = from->n_calls,
         .first_count = p->n_context_counts,
     };
@@ -244,17 +267,22 @@ tl_status tl_recorded_contexts_end(const tl_recorded_contexts *x, tl_profile *p,
     m.number_of = calloc((size_t)n + 1, sizeof *m.number_of);
     m.sums = calloc((size_t)p->n_events + 1, sizeof *m.sums);
     m.totals = calloc((size_t)p->n_events + 1, sizeof *m.totals);
-    bool is_good = m.places && m.is_used && m.number_of && m.sums && m.totals;
+    m.places_by_pc = malloc(((size_t)m.n_places + 1) * sizeof *m.places_by_pc);
+    m.unnamed_of = calloc((size_t)p->n_insns + 1, sizeof *m.unnamed_of);
+    bool is_good = m.places && m.places_by_pc && m.unnamed_of && m.is_used && m.number_of && m.sums && m.totals;
     if (is_good) {
         for (uint32_t i = 0; i < m.n_places; i++)
-            m.places[i] = (placed_row){rows[i].space, rows[i].pc, insn_of_row[i]};
+            m.places_by_pc[i] = m.places[i] = (placed_row){rows[i].space, rows[i].pc, insn_of_row[i]};
         qsort(m.places, m.n_places, sizeof *m.places, by_place);
+        qsort(m.places_by_pc, m.n_places, sizeof *m.places_by_pc, by_pc);
         find_used(&m, n);
     }
     for (uint32_t c = 0; c < n && is_good; c++)
         is_good = !m.is_used[c] || add_context(&m, c);
     status = is_good ? check_totals(&m, err) : no_memory(err);
     free(m.places);
+    free(m.places_by_pc);
+    free(m.unnamed_of);
     free(m.is_used);
     free(m.number_of);
     free(m.sums);

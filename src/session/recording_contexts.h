@@ -14,6 +14,7 @@ typedef struct tl_recorded_contexts {
     uint32_t event_of[TL_NO_EVENT]; // of the profile; TL_PROFILE_NONE: the other cycles by cause
     bool is_cycle_cause[TL_NO_EVENT];
     uint32_t n_events, cycle; // cycle: its event, or TL_PROFILE_NONE: it is not kept
+    bool is_of_machine;       // of system software
 } tl_recorded_contexts;
 
 // Before the first run. The profile has its events; those that its shown columns need are kept. The
@@ -26,6 +27,8 @@ TL_MUST_CHECK tl_status tl_recorded_contexts_begin(const tl_profile *p, tl_attri
 // of the attribution. TL_EINVAL: contexts do not sum up to the totals; this is a defect.
 TL_MUST_CHECK tl_status tl_recorded_contexts_end(const tl_recorded_contexts *contexts, tl_profile *p, const tl_code_map *map,
                                                  const uint32_t *insn_of_row, tl_error *err);
+// Before the first run of system software.
+TL_MUST_CHECK tl_status tl_recorded_contexts_follow_machine(tl_recorded_contexts *contexts, const tl_code_map *map, tl_error *err);
 void tl_recorded_contexts_done(tl_recorded_contexts *contexts);
 
 #endif

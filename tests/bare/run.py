@@ -13,11 +13,13 @@ import argparse
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from programs import read_programs, run  # noqa: E402
+
 COLUMNS = ("name", "sources", "flags", "harts", "qemu", "tags")
 TIMEOUTS_S = {"quick": 300, "slow": 600} # a bound for hangs: two contending harts of QEMU took 60 s on a busy host
 DETAILED = "its own" # engine of a machine with a detailed core
@@ -26,34 +28,6 @@ ENGINES = ("step", "interp", "translate", "translate --translate-after 0")
 # The word in RAM tells the program where it runs: see is_qemu in guest/bare/bare.h.
 QEMU = ("qemu-system-riscv64 -M virt -cpu rv64,h=false,sstc=false,sscofpmf=true,pmu-num=29 -m 256M -bios none -display none "
         "-monitor none -serial stdio -device loader,addr=0x803ff000,data=0x756d6571,data-len=4")
-
-
-def read_programs(path):
-    with open(path, encoding="utf-8") as table:
-        for number, line in enumerate(table, 1):
-            line = line.strip()
-            if not line or line.startswith("#"):
-                continue
-            cells = [cell.strip() for cell in line.split("|")]
-            if len(cells) != len(COLUMNS):
-                sys.exit(f"{path}:{number}: {len(cells)} columns, expected {len(COLUMNS)}")
-            row = dict(zip(COLUMNS, cells))
-            row["tags"] = set(row["tags"].split(","))
-            yield row
-
-
-def run(command, timeout_s):
-    """Returns (status, console and diagnostics); a status is an int or 'timeout'."""
-    with tempfile.TemporaryFile() as console:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT)
-        try:
-            status = child.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-            status = "timeout"
-        console.seek(0)
-        return status, console.read().decode("utf-8", "backslashreplace")
 
 
 def judge(command, timeout_s, verbose):
@@ -130,7 +104,7 @@ def main():
         print("SKIP: no qemu-system-riscv64: install qemu-system-misc to run the oracle")
         return 77
 
-    rows = list(read_programs(options.programs))
+    rows = list(read_programs(options.programs, COLUMNS))
     unknown = set(options.names) - {row["name"] for row in rows}
     if unknown:
         sys.exit(f"run.py: not in {options.programs}: {' '.join(sorted(unknown))}")

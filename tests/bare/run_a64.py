@@ -11,31 +11,19 @@ import argparse
 import difflib
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from programs import read_programs, run  # noqa: E402
+
 ENGINES = ["step", "interp"]
+COLUMNS = ("name", "sources", "harts", "qemu")
 PROGRAMS = os.path.join(ROOT, "guest", "bare", "a64", "programs.txt")
 # EL3 exists with secure=on, and RAM reaches 0x80000000 with 2 GiB. The word in RAM tells the program where it runs (is_qemu in a64.h).
 QEMU = ("qemu-system-aarch64 -M virt,secure=on -cpu cortex-a53 -m 2G -nic none -display none -monitor none -serial stdio "
         "-device loader,addr=0x801ff000,data=0x756d6571,data-len=4 -kernel").split()
-
-
-def read_programs():
-    with open(PROGRAMS, encoding="utf-8") as table:
-        rows = [[cell.strip() for cell in line.split("|")] for line in table if line.strip() and not line.startswith("#")]
-    return {name: (harts, qemu != "no") for name, _, harts, qemu in rows}
-
-
-def run(command, timeout_s):
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout_s,
-                              check=False)
-        return done.returncode, done.stdout.decode("utf-8", "backslashreplace")
-    except subprocess.TimeoutExpired as late:
-        return f"no end after {timeout_s} s", (late.stdout or b"").decode("utf-8", "backslashreplace")
 
 
 def is_passed(status, console):
@@ -51,7 +39,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=60, help="seconds for each run")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
-    programs = read_programs()
+    programs = {row["name"]: (row["harts"], row["qemu"] != "no") for row in read_programs(PROGRAMS, COLUMNS)}
     unknown = set(options.names) - set(programs)
     if unknown:
         sys.exit(f"run_a64.py: not in {PROGRAMS}: {' '.join(sorted(unknown))}")
@@ -77,7 +65,6 @@ def main():
             wrong += "the engines differ\n"
         if has_qemu and has_oracle:
             status, theirs = run(QEMU + [program], options.timeout)
-            theirs = theirs.replace("\r", "")
             if not is_passed(status, theirs):
                 wrong += f"qemu: status {status}\n{theirs}"
             elif theirs != console:

@@ -760,11 +760,12 @@ static void test_records_of_two_tasks_are_told_apart(void **state) {
     for (uint64_t i = 0; i < n_records; i++) {
         const uint64_t at = records + i * LONG_RECORD,
                        tag = get32(&t.k, at + RECORD_BYTES + 16) | (uint64_t)get32(&t.k, at + RECORD_BYTES + 20) << 32;
-        const uint64_t last = records + (i / ROOM * ROOM + ROOM - 1) * LONG_RECORD; // the handler runs behind it
+        // The handler runs behind this one.
+        const uint64_t last = records + (i / ROOM * ROOM + ROOM - 1) * LONG_RECORD;
         const uint32_t task = t.task_at[(get32(&t.k, at + 4) - TL_RAM_BASE_PADDR) / 4];
         of_task[task] += 1;
         n_wrong += tag != root_of(task);
-        // Writes of satp execute alone, and count. One that comes while the counter is armed does not.
+        // Writes of satp execute alone, and count, unless the counter is armed.
         assert_int_equal(get32(&t.k, at + RECORD_BYTES + 56), i == 0 ? get32(&t.k, at + RECORD_BYTES + 56) : PERIOD);
         if (i > 0)
             assert_in_range(get32(&t.k, at + RECORD_BYTES + 8) - get32(&t.k, at + RECORD_BYTES + 8 - LONG_RECORD), PERIOD, PERIOD + 1);

@@ -27,26 +27,13 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from programs import read_programs  # noqa: E402
+
 GUEST_DEPTH = 10  # folders above a program, and its own
 ORACLE = "qemu-riscv64 -cpu rv64,zba=true,zbb=true,zbs=true -L /usr/riscv64-linux-gnu"
 TIMEOUTS_S = {"quick": 60, "slow": 600}
 COLUMNS = ("name", "sources", "kind", "flags", "args", "stdin", "expect", "tags")
-
-
-def read_programs(path):
-    """Yields one dict per row; `program` is the file to run, which several rows may share (sources `=NAME`)."""
-    with open(path, encoding="utf-8") as table:
-        for number, line in enumerate(table, 1):
-            line = line.strip()
-            if not line or line.startswith("#"):
-                continue
-            cells = [cell.strip() for cell in line.split("|")]
-            if len(cells) != len(COLUMNS):
-                sys.exit(f"{path}:{number}: {len(cells)} columns, expected {len(COLUMNS)}")
-            row = dict(zip(COLUMNS, cells))
-            row["tags"] = set(row["tags"].split(","))
-            row["program"] = row["sources"][1:] if row["sources"].startswith("=") else row["name"]
-            yield row
 
 
 def expected_status(word):
@@ -185,7 +172,9 @@ def main():
     for command in (tool, oracle):
         if command and os.sep in command[0]:
             command[0] = os.path.abspath(command[0])  # programs run in a scratch directory
-    rows = list(read_programs(options.programs))
+    rows = list(read_programs(options.programs, COLUMNS))
+    for row in rows:  # the file to run, which several rows may share (sources `=NAME`)
+        row["program"] = row["sources"][1:] if row["sources"].startswith("=") else row["name"]
     unknown = set(options.names) - {row["name"] for row in rows}
     if unknown:
         sys.exit(f"run.py: not in {options.programs}: {' '.join(sorted(unknown))}")

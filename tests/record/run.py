@@ -580,6 +580,44 @@ def a_call_graph_is_refused_where_there_is_none():
     fails(["record", "-g", "-m", "ooo", "-o", file("x"), "--", assembled()], 2, "out-of-order core, which follows no calls")
 
 
+# Instructions of each calling context of tasks.S. An ECALL does not retire.
+TASKS = {
+    "_start": 11 + 3 + 2, "_start main": 13, "_start main spin": (2 * 10 + 1) + (2 * 20 + 1) + (2 * 70 + 1), "_start main switch": 2 * 9,
+    "_start main handler": 2 * 6, "_start main handler service": 2 * 11,
+    "task_b": 6, "task_b spin": (2 * 30 + 1) + (2 * 40 + 1), "task_b switch": 2 * 9,
+    "task_c": 4, "task_c spin": (2 * 50 + 1) + (2 * 60 + 1), "task_c handler": 2 * 6, "task_c handler service": 2 * 11,
+}
+
+
+def paths_of(path, event):
+    """Counts of an event by path of function names."""
+    found = collections.Counter()
+    for names, n in rows(path, "WITH RECURSIVE way (context, names) AS (SELECT context.id, function.name FROM context JOIN function ON function.id = function "
+                               "WHERE parent IS NULL UNION ALL SELECT context.id, names || ' ' || function.name FROM way JOIN context ON context.parent = way.context "
+                               "JOIN function ON function.id = function) SELECT names, n FROM way JOIN context_count ON context_count.context = way.context "
+                               "JOIN event ON event.id = event WHERE event.name = ?", event):
+        found[names] += n
+    return dict(found)
+
+
+@test
+def calls_of_a_bare_programs_tasks_are_those_worked_out_on_paper():
+    if not shutil.which(CROSS):
+        raise Skip(f"there is no {CROSS}")
+    elf, files = file("tasks.elf"), []
+    subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g_zicsr", "-mno-relax", "-Wl,--no-warn-rwx-segments,-N,-Ttext=0x80000000,--build-id=none", "-o", elf,
+                    os.path.join(HERE, "tasks.S")], check=True)
+    for engine in ("translate", "interp", "step"):
+        path, status, stderr = record("tasks.profile", "-g", "--engine", engine, "--bare", "--", elf)
+        equal((status, stderr), (0, ""))
+        equal(paths_of(path, "hart.instret"), TASKS, engine)
+        calls = dict(rows(path, "SELECT function.name, sum(n_calls) FROM context JOIN function ON function.id = function GROUP BY 1"))
+        equal(calls, {"_start": 1, "main": 1, "spin": 7, "switch": 4, "handler": 4, "service": 4, "task_b": 1, "task_c": 1}, engine)
+        with open(path, "rb") as stream:
+            files.append(stream.read())
+    equal(files[0] == files[1] == files[2], True, "profiles of three engines are the same bytes")
+
+
 BY_ADDRESS = ("SELECT address, sum(n) FROM count JOIN instruction ON instruction.id = instruction JOIN event ON event.id = event WHERE event.name = ? "
               "GROUP BY address")
 
@@ -664,6 +702,9 @@ def a_guest_kernels_address_spaces_are_processes():
         truth = {e["event"]: int(e["value"]) for e in map(json.loads, lines) if e["type"] == "event" and e["scope"] == "machine"}
     equal({name: (total, truth[name]) for name, total in rows(path, "SELECT name, total FROM event WHERE kind = 'signal'") if truth[name] != total}, {})
     equal(rows(path, "SELECT count(*) >= 4 FROM stint"), [(1,)])
+    path, status, stderr = record("spaces.profile", "-g", "--kernel", elf)
+    equal((status, stderr), (0, ""))
+    equal(paths_of(path, "hart.instret")["_start loop"], (2 * 150 + 2) + (2 * 300 + 1), "the path of loop, in both spaces")
     fails(["record", "--kernel", elf, "--vmlinux", file("absent"), "-o", file("x")], 2, "absent", "No such file")
     fails(["record", "--vmlinux", elf, "-o", file("x"), "--", assembled()], 2, "--vmlinux is of a kernel")
 

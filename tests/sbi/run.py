@@ -14,11 +14,13 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+from programs import read_programs, run  # noqa: E402
+
 COLUMNS = ("name", "sources", "flags", "harts", "machine", "qemu")
 ENGINES = ("translate", "translate --translate-after 0", "interp", "step")
 FIRMWARE = "/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf"
@@ -32,32 +34,6 @@ MACHINES = {
     "u74": ("rv64,h=false,sstc=false,sscofpmf=false,pmu-num=2", 2, False),
 }
 LCOFI = 1 << 13
-
-
-def read_programs(path):
-    with open(path, encoding="utf-8") as table:
-        for number, line in enumerate(table, 1):
-            line = line.strip()
-            if not line or line.startswith("#"):
-                continue
-            cells = [cell.strip() for cell in line.split("|")]
-            if len(cells) != len(COLUMNS):
-                sys.exit(f"{path}:{number}: {len(cells)} columns, expected {len(COLUMNS)}")
-            yield dict(zip(COLUMNS, cells))
-
-
-def run(command, timeout_s):
-    """Returns (status, console and diagnostics); a status is an int or 'timeout'."""
-    with tempfile.TemporaryFile() as console:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT)
-        try:
-            status = child.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-            status = "timeout"
-        console.seek(0)
-        return status, console.read().decode("utf-8", "backslashreplace").replace("\r", "")
 
 
 def banner_faults(row, console):
@@ -124,7 +100,7 @@ def main():
         print("SKIP: no qemu-system-riscv64: install qemu-system-misc to run the oracle")
         return 77
 
-    rows = list(read_programs(options.programs))
+    rows = list(read_programs(options.programs, COLUMNS))
     unknown = set(options.names) - {row["name"] for row in rows}
     if unknown:
         sys.exit(f"run.py: not in {options.programs}: {' '.join(sorted(unknown))}")

@@ -8,6 +8,7 @@
 #include "isa/a64/pstate.h"
 #include "isa/a64/regime.h"
 #include "isa/a64/sysreg.h"
+#include "model/callgraph.h"
 
 // Offsets of vectors from VBAR_ELx, D1.10.2.
 enum { VECTOR_OWN_SP = 0x200, VECTOR_LOWER_EL = 0x400 };
@@ -75,6 +76,7 @@ static void count_exception(tl_hart *h) {
 static void enter(tl_hart *h, uint32_t el, uint32_t vector, uint64_t return_pc) {
     tl_a64_hart *a = tl_a64(h);
     const bool is_from_lower = el > h->priv, had_own_sp = a->sys.has_own_sp;
+    tl_call_trap trap = {.pc = h->pc, .sp = a->x[TL_A64_SP], .old_priv = h->priv, .is_interrupt = vector != VECTOR_SYNCHRONOUS};
     *reg(h, TL_A64_R_SPSR_EL1, TL_A64_R_SPSR_EL3, el) = tl_a64_pstate(h);
     *reg(h, TL_A64_R_ELR_EL1, TL_A64_R_ELR_EL3, el) = return_pc;
     h->pend = NULL;
@@ -90,6 +92,11 @@ static void enter(tl_hart *h, uint32_t el, uint32_t vector, uint64_t return_pc) 
     h->now += h->config->pipeline.trap_cycles;
     h->tally[TL_S_HART_CYC_TRAP] += h->config->pipeline.trap_cycles;
     h->tally[TL_S_HART_FLUSH_OTHER] += 1;
+    if (TL_UNLIKELY(h->attribution != NULL)) {
+        trap.handler_pc = h->pc;
+        trap.priv = h->priv;
+        tl_callgraph_tell_trap(h, &trap);
+    }
     tl_a64_debug_taken(h);
 }
 

@@ -37,6 +37,14 @@ void tl_blocks_count_outcomes(tl_blocks *store) {
         count(sink, sink->counts[h->id], h->id * TL_S_N_CELLS + cells[i], tally[cells[i]]);
 }
 
+void tl_blocks_tell_trap_return(tl_blocks *store) {
+    if (!tl_blocks_sink(store))
+        return;
+    tl_blocks_count_outcomes(store);
+    tl_callgraph_tell_trap_return(store->hart);
+    tl_blocks_follow_graph(store);
+}
+
 void tl_blocks_follow_graph(tl_blocks *store) {
     const uint32_t generation = tl_callgraph_generation(tl_attribution_sink(store->hart)->graph);
     if (TL_LIKELY(generation == store->graph_generation))

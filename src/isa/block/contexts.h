@@ -13,6 +13,8 @@ void tl_block_count_context(const tl_hart *h, const tl_block *block, uint64_t n)
 // each change of context, and before h->bp.counts are folded.
 void tl_blocks_count_outcomes(tl_blocks *store);
 
+// A return from a trap retired.
+void tl_blocks_tell_trap_return(tl_blocks *store);
 // Jumps were told to the call graph. Forgets all blocks soon if one of them must tell more now.
 void tl_blocks_follow_graph(tl_blocks *store);
 

@@ -165,8 +165,12 @@ TL_ALWAYS_INLINE bool execute(tl_blocks *store, tl_block *block, uint32_t k, boo
     }
     h->now += rest_cycles;
     h->instret += rest_insns;
-    if (TL_UNLIKELY(h->has_after))
-        store->isa->retired(h); // it ended its block
+    if (TL_UNLIKELY(h->has_after)) { // it ended its block
+        const bool is_trap_return = h->changes_priv;
+        store->isa->retired(h);
+        if (is_trap_return && is_booked)
+            tl_blocks_tell_trap_return(store);
+    }
     return true;
 }
 

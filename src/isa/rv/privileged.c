@@ -5,8 +5,10 @@
 
 #include "base/bits.h"
 #include "isa/rv/regime.h"
+#include "model/callgraph.h"
 
 static const uint64_t CAUSE_IS_INTERRUPT = UINT64_C(1) << 63;
+enum { SP = 2 };
 
 void tl_privileged_reset(tl_hart *h) {
     h->is_privileged = true;
@@ -54,6 +56,7 @@ static void enter(tl_hart *h, uint64_t cause, uint64_t value, bool is_to_supervi
     tl_privileged *csr = &tl_rv(h)->csr;
     bool is_interrupt = (cause & CAUSE_IS_INTERRUPT) != 0;
     uint64_t old = csr->mstatus, status = old, vector;
+    tl_call_trap trap = {.pc = h->pc, .sp = tl_rv(h)->x[SP], .old_priv = h->priv, .is_interrupt = is_interrupt};
     h->pend = NULL;
     h->run_vline = TL_NO_LINE;
     h->reservation_paddr = TL_NO_LINE;
@@ -80,6 +83,11 @@ static void enter(tl_hart *h, uint64_t cause, uint64_t value, bool is_to_supervi
     h->now += h->config->pipeline.trap_cycles;
     h->tally[TL_S_HART_CYC_TRAP] += h->config->pipeline.trap_cycles;
     h->tally[TL_S_HART_FLUSH_OTHER] += 1;
+    if (TL_UNLIKELY(h->attribution != NULL)) {
+        trap.handler_pc = h->pc;
+        trap.priv = h->priv;
+        tl_callgraph_tell_trap(h, &trap);
+    }
 }
 
 void tl_take_exception(tl_hart *h) {

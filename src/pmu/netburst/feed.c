@@ -57,7 +57,8 @@ typedef struct feed_thread {
     uint8_t tags[TL_MAX_IN_FLIGHT][2];
     // NBX: of the first dispatch of uop 0, and when its result was there.
     uint64_t dispatched[TL_MAX_IN_FLIGHT], done_half_cycles[TL_MAX_IN_FLIGHT];
-    // NBX: tag by the page-table root or by the process, and its first clock; NEVER: the PMU knows it.
+    // NBX: tag by the page-table root or by the process, and its first clock; NEVER: the PMU knows
+    // it.
     uint64_t context, context_from;
     uint64_t process; // under the user-mode personality; 0: there is none
     // Uops taken back that were not told as bogus yet, by their tags; instructions by their

@@ -13,8 +13,8 @@ typedef struct netburst_source {
     tl_netburst_plan plan;
     tl_counted counted[TL_NETBURST_MAX_REQUESTS];
     const tl_counted *listed[TL_NETBURST_MAX_REQUESTS];
-    // Of counting: the event of each counter, in the order of plan.places. Banks follow a thread, so
-    // such an event has a counter for each one.
+    // Of counting: the event of each counter, in the order of plan.places. Banks follow a thread,
+    // so such an event has a counter for each one.
     uint32_t n_counting;
     uint8_t counting[TL_NETBURST_MAX_REQUESTS];
     // Of sampling: an event has a counter for each thread, in the order of plan.places.

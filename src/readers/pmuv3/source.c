@@ -3,10 +3,7 @@
 // windows as a debugger does it, shared out as Linux does it (session/perf.h).
 #include "readers/pmuv3/source.h"
 
-#include <stdio.h>
-
 #include "pmu/pmuv3/pmuv3.h"
-#include "session/description.h"
 
 // Offsets in the window: Arm ARM I5.3.
 enum { PMEVCNTR = 0x000, PMCCNTR = 0x0f8, PMEVTYPER = 0x400, PMCCFILTR = 0x47c, PMCNTENSET = 0xc00, PMCNTENCLR = 0xc20 };
@@ -73,6 +70,7 @@ static uint32_t overflowed(tl_pmu *pmu, tl_hart *h) {
 
 const tl_perf_driver tl_pmuv3_perf = {
     .pmu = &tl_pmu_pmuv3,
+    .preset_key = "armv8",
     .fixed_counters = UINT32_C(1) << CYCLES,
     .reads_in_turns = true,
     .find = find,
@@ -87,12 +85,8 @@ const tl_perf_driver tl_pmuv3_perf = {
 };
 
 static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
-    char setting[64];
     (void)options;
-    if (!preset)
-        return TL_OK; // as the description has it
-    snprintf(setting, sizeof setting, "armv8=%s", preset->name);
-    return tl_config_set(config, setting, err);
+    return tl_perf_source_configure(&tl_pmuv3_perf, preset, config, err);
 }
 
 static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
@@ -102,17 +96,7 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
 
 const tl_source_type tl_source_pmuv3 = {
     .pmu = &tl_pmu_pmuv3,
-    .takes_selectors = true,
     .configure = configure,
     .resolve = resolve,
-    .attach = tl_perf_source_attach,
-    .enable = tl_perf_source_enable,
-    .disable = tl_perf_source_disable,
-    .next_turn = tl_perf_source_next_turn,
-    .turn = tl_perf_source_turn,
-    .read = tl_perf_source_read,
-    .attach_sampling = tl_perf_sampling_attach,
-    .begin_sampling = tl_perf_sampling_begin,
-    .interrupted = tl_perf_sampling_interrupted,
-    .sampling_method = tl_perf_sampling_method,
+    TL_PERF_SOURCE_MEMBERS,
 };

@@ -3,12 +3,9 @@
 // shared out as Linux does it (session/perf.h).
 #include "readers/rvhpm/source.h"
 
-#include <stdio.h>
-
 #include "base/bits.h"
 #include "isa/rv/arch.h"
 #include "readers/rvhpm/on.h"
-#include "session/description.h"
 
 // Privileged ISA, hardware performance monitor.
 enum {
@@ -96,6 +93,7 @@ static uint32_t overflowed(tl_pmu *pmu, tl_hart *h) {
 
 const tl_perf_driver tl_rvhpm_perf = {
     .pmu = &tl_pmu_rvhpm,
+    .preset_key = "pmu",
     .fixed_counters = FIXED_COUNTERS,
     .find = find,
     .prefers_fixed = prefers_fixed,
@@ -110,12 +108,8 @@ const tl_perf_driver tl_rvhpm_perf = {
 };
 
 static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
-    char setting[64];
     (void)options;
-    if (!preset)
-        return TL_OK; // as the description has it
-    snprintf(setting, sizeof setting, "pmu=%s", preset->name);
-    return tl_config_set(config, setting, err);
+    return tl_perf_source_configure(&tl_rvhpm_perf, preset, config, err);
 }
 
 static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
@@ -125,17 +119,7 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
 
 const tl_source_type tl_source_rvhpm = {
     .pmu = &tl_pmu_rvhpm,
-    .takes_selectors = true,
     .configure = configure,
     .resolve = resolve,
-    .attach = tl_perf_source_attach,
-    .enable = tl_perf_source_enable,
-    .disable = tl_perf_source_disable,
-    .next_turn = tl_perf_source_next_turn,
-    .turn = tl_perf_source_turn,
-    .read = tl_perf_source_read,
-    .attach_sampling = tl_perf_sampling_attach,
-    .begin_sampling = tl_perf_sampling_begin,
-    .interrupted = tl_perf_sampling_interrupted,
-    .sampling_method = tl_perf_sampling_method,
+    TL_PERF_SOURCE_MEMBERS,
 };

@@ -99,6 +99,8 @@ void tl_a64_retired(tl_hart *h) {
 static TL_NOINLINE void book(tl_hart *h, const tl_block_insn *insn, uint64_t pc, uint64_t next_pc) {
     tl_context_sink *sink = tl_attribution_sink(h);
     tl_attribution_execute(h, pc, 1);
+    if (insn->opc == TL_A64_OPC_eret)
+        tl_callgraph_tell_trap_return(h);
     if (sink && !tl_a64_taken[insn->opc])
         tl_a64_tell_jump(sink->graph, h, insn->opc, insn->op.rn, pc, next_pc);
 }

@@ -104,6 +104,8 @@ static bool is_run_over(const tl_hart *h, const tl_decoded *insn, uint64_t next_
 static TL_NOINLINE void book(tl_hart *h, const tl_decoded *insn, uint64_t pc, uint64_t next_pc) {
     tl_context_sink *sink = tl_attribution_sink(h);
     tl_attribution_execute(h, pc, 1);
+    if (insn->opc == TL_OPC_mret || insn->opc == TL_OPC_sret)
+        tl_callgraph_tell_trap_return(h);
     if (sink && (insn->opc == TL_OPC_jal || insn->opc == TL_OPC_jalr))
         tl_rv_tell_jump(sink->graph, h, insn->opc == TL_OPC_jalr, insn->rd, insn->rs1, pc, next_pc, pc + insn->len);
 }
