@@ -80,7 +80,7 @@ tl_pmu *tl_machine_pmu_window(const tl_machine *machine, const tl_pmu_type *type
 // A process gets this hart that does not trust the last one: every design that knows clients wipes
 // what is left. Bit i of `granted` says whether the newcomer may use the design of row i of
 // machine->pmus.
-void tl_machine_hand_over(tl_machine *machine, tl_hart *h, uint32_t granted);
+void tl_machine_hand_over(tl_machine *machine, tl_hart *h, uint64_t process, uint32_t granted);
 // Called when software has named an address space, perhaps the present one, in the instruction
 // under way. NULL: nobody is told.
 void tl_machine_watch_contexts(tl_machine *machine, void (*watch)(void *ctx, tl_hart *h), void *ctx);

@@ -276,11 +276,11 @@ tl_pmu *tl_machine_pmu_of(const tl_machine *machine, const tl_pmu_type *type, ui
     return row->of_hart[hart] || hart != 0 ? row->of_hart[hart] : row->pmu;
 }
 
-void tl_machine_hand_over(tl_machine *machine, tl_hart *h, uint32_t granted) {
+void tl_machine_hand_over(tl_machine *machine, tl_hart *h, uint64_t process, uint32_t granted) {
     for (uint32_t i = 0; i < machine->n_pmus; i++) {
         const tl_machine_pmu *row = &machine->pmus[i];
         if (row->pmu && row->type->hand_over)
-            row->type->hand_over(instance_of(row, h->id), h->id, h->now, granted >> i & 1);
+            row->type->hand_over(instance_of(row, h->id), h->id, h->now, process, granted >> i & 1);
     }
 }
 

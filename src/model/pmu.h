@@ -167,9 +167,9 @@ struct tl_pmu_type {
     void (*notice)(tl_pmu *pmu, const tl_hart *h, tl_notice notice); // the context may have changed
     // At the end of a run: one sentence about what software of the guest lost. false: nothing.
     bool (*tell_loss)(const tl_pmu *pmu, char *ret_sentence, size_t size_bytes);
-    // A process gets this hart and does not trust the process before it. is_granted: the new
-    // process may use the design.
-    void (*hand_over)(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted);
+    // A process gets this hart and does not trust the process before it. `process` is its ID under
+    // the personality. is_granted: it may use the design.
+    void (*hand_over)(tl_pmu *pmu, uint32_t hart, uint64_t now, uint64_t process, bool is_granted);
     // Linux perf: returns the source texts of an event. is_sbi: selector is an event_idx of the SBI
     // PMU extension. Otherwise selector is a raw selector of this design. Returns the number of
     // texts, at most TL_PMU_MAX_TEXTS; 0: no such event.

@@ -159,6 +159,56 @@ static tl_status measure(const beside *b, level *to, tl_error *err) {
     return TL_OK;
 }
 
+// ---- The quality of samples.
+
+typedef struct quality {
+    uint64_t n_right; // samples at instructions that have the event
+    double period;    // events for each sample
+    double bias;      // of the instruction whose share is the most wrong
+    char most_biased[TL_PROFILE_CELL_BYTES];
+} quality;
+
+static void count_right(const tl_profile *view, quality *q) {
+    for (uint32_t i = 0; i < view->n_insns; i++) {
+        uint64_t n[N_COLUMNS] = {0};
+        for (uint32_t k = 0; k < view->insns[i].n_counts; k++) {
+            const tl_profile_count *count = &view->counts[view->insns[i].first_count + k];
+            n[count->event] += count->n;
+        }
+        q->n_right += n[TRUTH] > 0 ? n[SAMPLES] : 0;
+    }
+}
+
+static tl_status judge(const beside *b, quality *q, tl_error *err) {
+    tl_profile_rows rows;
+    const tl_status status = tl_profile_rows_init(&b->view, "insn", "samples,truth", NULL, &own_counts, &rows, err);
+    if (status != TL_OK)
+        return status;
+    *q = (quality){.period = b->sampled->n_samples > 0 ? (double)b->events[TRUTH].total / (double)b->sampled->n_samples : 0};
+    count_right(&b->view, q);
+    for (uint32_t i = 0; i < rows.n; i++) {
+        const double bias = 100 * (share(&rows, &rows.rows[i], SAMPLES) - share(&rows, &rows.rows[i], TRUTH));
+        if (fabs(bias) <= fabs(q->bias))
+            continue;
+        q->bias = bias;
+        tl_profile_rows_text(&rows, &rows.rows[i], 0, q->most_biased);
+    }
+    tl_profile_rows_done(&rows);
+    return TL_OK;
+}
+
+static double precision_of(const beside *b, const quality *q) {
+    return b->sampled->n_samples > 0 ? 100.0 * (double)q->n_right / (double)b->sampled->n_samples : 0;
+}
+
+static void put_text_quality(const beside *b, const quality *q, FILE *stream) {
+    char number[TL_NUMBER_BYTES];
+    fprintf(stream, "# precision %.2f %%: samples at instructions that have the event; one sample for %.2f events; %s lost\n",
+            precision_of(b, q), q->period, tl_format_grouped(b->sampled->n_lost, number));
+    if (*q->most_biased)
+        fprintf(stream, "# the most biased instruction: %+.2f %% of all samples, %s\n", q->bias, q->most_biased);
+}
+
 static bool is_shown(const tl_profile_rows *rows, const tl_profile_row *row, double percent_limit) {
     return percent_limit <= 0 || 100 * share(rows, row, TRUTH) >= percent_limit || 100 * share(rows, row, SAMPLES) >= percent_limit;
 }
@@ -230,7 +280,8 @@ static void put_csv_rows(const beside *b, const tl_profile_rows *rows, truth_rep
     }
 }
 
-static void put_json_rows(const beside *b, const tl_profile_rows *rows, const level *levels, uint32_t n_levels, truth_report *report) {
+static void put_json_rows(const beside *b, const tl_profile_rows *rows, const level *levels, uint32_t n_levels, const quality *q,
+                          truth_report *report) {
     tl_json *json = &report->json;
     char text[TL_PROFILE_CELL_BYTES];
     tl_json_begin_object(json, NULL);
@@ -248,6 +299,10 @@ static void put_json_rows(const beside *b, const tl_profile_rows *rows, const le
         tl_json_double(json, "noise_percent", levels[i].noise);
         tl_json_end_object(json);
     }
+    tl_json_double(json, "precision_percent", precision_of(b, q));
+    tl_json_double(json, "effective_period", q->period);
+    tl_json_double(json, "most_biased_percent", q->bias);
+    tl_json_string(json, "most_biased", q->most_biased);
     tl_json_end_object(json);
     for (uint32_t i = 0; i < rows->n; i++) {
         const tl_profile_row *row = &rows->rows[i];
@@ -266,14 +321,15 @@ static void put_json_rows(const beside *b, const tl_profile_rows *rows, const le
     }
 }
 
-static tl_status put_text(const beside *b, const tl_profile_rows *rows, const level *levels, uint32_t n_levels, const truth_report *report,
-                          tl_error *err) {
+static tl_status put_text(const beside *b, const tl_profile_rows *rows, const level *levels, uint32_t n_levels, const quality *q,
+                          const truth_report *report, tl_error *err) {
     tl_plain_text plain;
     const tl_status status = tl_plain_text_begin(&plain, report->stream, err);
     if (status != TL_OK)
         return status;
     put_text_rows(b, rows, report, plain.stream);
     put_text_levels(levels, n_levels, plain.stream);
+    put_text_quality(b, q, plain.stream);
     return tl_plain_text_end(&plain, report->options->has_color, TL_OK, err);
 }
 
@@ -281,19 +337,22 @@ static tl_status put_sampled(const tl_profile *p, const tl_profile_sampled *samp
     level levels[] = {{"function", "dso,symbol", 0, 0}, {"line", "srcline", 0, 0}, {"instruction", "insn", 0, 0}};
     const uint32_t n_levels = sizeof levels / sizeof levels[0];
     tl_profile_rows rows = {0};
+    quality q;
     beside b;
     tl_status status = beside_init(&b, p, sampled, err);
     for (uint32_t i = 0; i < n_levels && status == TL_OK; i++)
         status = measure(&b, &levels[i], err);
     if (status == TL_OK)
+        status = judge(&b, &q, err);
+    if (status == TL_OK)
         status = tl_profile_rows_init(&b.view, report->options->sort ? report->options->sort : "dso,symbol", "samples,truth", "truth",
                                       &own_counts, &rows, err);
     if (status == TL_OK && report->options->format == TL_PROFILE_JSON)
-        put_json_rows(&b, &rows, levels, n_levels, report);
+        put_json_rows(&b, &rows, levels, n_levels, &q, report);
     else if (status == TL_OK && report->options->format == TL_PROFILE_CSV)
         put_csv_rows(&b, &rows, report);
     else if (status == TL_OK)
-        status = put_text(&b, &rows, levels, n_levels, report, err);
+        status = put_text(&b, &rows, levels, n_levels, &q, report, err);
     tl_profile_rows_done(&rows);
     beside_done(&b);
     return status;

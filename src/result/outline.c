@@ -176,8 +176,20 @@ static tl_row counted_row(const tl_outline *outline, uint32_t e, const tl_result
     return row;
 }
 
+// false: no memory.
+static bool part_row(const tl_outline *outline, const tl_perf_part *part, tl_result *result, tl_row *ret_row) {
+    const tl_counted *event = outline->counted[part->event];
+    const char *scope =
+        part->context == UINT64_MAX ? "contexts+" : tl_arena_printf(&result->arena, "context%llu", (unsigned long long)part->context);
+    *ret_row = (tl_row){.name = event->name, .scope = scope, .unit = event->unit, .meaning = event->meaning, .group = "", .is_pmu = true};
+    ret_row->value = integer(part->count);
+    ret_row->pmu = (tl_row_pmu){.truth = {.reason = "no signal counts a context"}};
+    return scope != NULL;
+}
+
 static tl_status make_counted_rows(const tl_outline *outline, tl_result *result, tl_error *err) {
-    uint32_t n_harts = outline->header.n_harts, n_rows = outline->n_counted * (outline->per_hart ? 1 + n_harts : 1), n = 0;
+    uint32_t n_harts = outline->header.n_harts, n = 0;
+    const uint32_t n_rows = outline->n_counted * (outline->per_hart ? 1 + n_harts : 1) + result->n_pmu_parts;
     result->rows = tl_arena_alloc(&result->arena, n_rows * sizeof *result->rows);
     if (!result->rows)
         return no_memory(err);
@@ -185,6 +197,9 @@ static tl_status make_counted_rows(const tl_outline *outline, tl_result *result,
         result->rows[n++] = counted_row(outline, e, result, TL_ALL_HARTS, "machine");
         for (uint32_t hart = 0; outline->per_hart && hart < n_harts; hart++)
             result->rows[n++] = counted_row(outline, e, result, (int)hart, outline->hart_scopes[hart]);
+        for (uint32_t i = 0; i < result->n_pmu_parts; i++)
+            if (result->pmu_parts[i].event == e && !part_row(outline, &result->pmu_parts[i], result, &result->rows[n++]))
+                return no_memory(err);
     }
     result->n_rows = n;
     return TL_OK;

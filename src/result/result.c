@@ -107,6 +107,19 @@ static bool copy_regions(tl_result *result, const tl_result *from) {
     return result->regions != NULL;
 }
 
+static bool subtract_parts(tl_result *result, const tl_result *later, const tl_result *earlier) {
+    result->pmu_parts = tl_arena_alloc(&result->arena, (later->n_pmu_parts + 1) * sizeof *result->pmu_parts);
+    for (uint32_t i = 0; result->pmu_parts && i < later->n_pmu_parts; i++) {
+        tl_perf_part *part = &result->pmu_parts[i];
+        *part = later->pmu_parts[i];
+        for (uint32_t k = 0; k < earlier->n_pmu_parts; k++)
+            if (earlier->pmu_parts[k].event == part->event && earlier->pmu_parts[k].context == part->context)
+                part->count -= earlier->pmu_parts[k].count;
+    }
+    result->n_pmu_parts = later->n_pmu_parts;
+    return result->pmu_parts != NULL;
+}
+
 tl_status tl_result_difference(const tl_result *later, const tl_result *earlier, tl_result **ret_result, tl_error *err) {
     bool is_by_region = later->is_by_region;
     if (!later->totals || later->outline != earlier->outline || is_by_region != earlier->is_by_region ||
@@ -140,6 +153,10 @@ tl_status tl_result_difference(const tl_result *later, const tl_result *earlier,
             (tl_perf_count){a->count - b->count, a->enabled_cycles - b->enabled_cycles, a->running_cycles - b->running_cycles};
     }
     result->n_pmu_counts = later->n_pmu_counts;
+    if (!subtract_parts(result, later, earlier)) {
+        tl_result_release(result);
+        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    }
     result->interval_kind = later->header->interval;
     result->begin_instructions = earlier->begin_instructions + earlier->instructions;
     result->begin_cycles = earlier->begin_cycles + earlier->cycles;

@@ -18,6 +18,11 @@ typedef struct tl_outline tl_outline; // result/outline.h
 typedef struct tl_perf_count {
     uint64_t count, enabled_cycles, running_cycles;
 } tl_perf_count;
+typedef struct tl_perf_part { // of an event's count, on all harts
+    uint32_t event;
+    uint64_t context; // a process under the user-mode personality; UINT64_MAX: several
+    uint64_t count;
+} tl_perf_part;
 
 typedef struct tl_row_pmu {
     // Sums over the harts of the scope. Their quotient scales the value.
@@ -117,6 +122,8 @@ struct tl_result {
     bool is_by_region;         // each region has rows of its own; else there is at most one
     tl_perf_count *pmu_counts; // with header->pmu: for each hart, for each event
     uint32_t n_pmu_counts;
+    tl_perf_part *pmu_parts; // counts by context, of events that have them
+    uint32_t n_pmu_parts;
     const char *pmu_remark; // one sentence about how they were read, or NULL
     tl_row *rows;
     uint32_t n_rows;

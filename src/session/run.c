@@ -566,6 +566,13 @@ static tl_status read_pmu(tl_session *session, tl_result *result, tl_error *err)
     if (!result->pmu_counts)
         return no_memory(err);
     memcpy(result->pmu_counts, counts, result->n_pmu_counts * sizeof *result->pmu_counts);
+    if (!session->plan->source_type->read_parts)
+        return TL_OK;
+    const tl_perf_part *parts = session->plan->source_type->read_parts(session->reader, &result->n_pmu_parts);
+    result->pmu_parts = tl_arena_alloc(&result->arena, (result->n_pmu_parts + 1) * sizeof *result->pmu_parts);
+    if (!result->pmu_parts)
+        return no_memory(err);
+    memcpy(result->pmu_parts, parts, result->n_pmu_parts * sizeof *result->pmu_parts);
     return TL_OK;
 }
 

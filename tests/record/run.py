@@ -1074,6 +1074,76 @@ def error_of(signals, *words):
     return error, summary["instruction"]["noise_percent"], tally("report", "--against-truth", path)[1]
 
 
+NBX = (*NETBURST, "--set", "netburst.nbx=on")
+INSNS = "instr_retired:NBOGUSNTAG+NBOGUSTAG"
+
+
+@test
+def each_context_has_the_counts_of_its_process():
+    """Banks and filters of extension NBX, against the exact profile, which knows the process of each instruction."""
+    program = guest("process_family")
+    path, _, _ = record("families.profile", "-m", "netburst", "--", program)
+    truth = dict(rows(path, "SELECT pid, sum(n) FROM count JOIN event ON event.id = event JOIN thread ON thread.id = thread JOIN process ON process.id = process WHERE event.name = 'hart.instret' GROUP BY 1"))
+    if not 2 < len(truth) < 30:
+        raise AssertionError(f"{len(truth)} processes")
+    contexts, whole = counts_of_contexts(f"{INSNS}:banks", program)
+    equal(contexts[f"{INSNS}:banks"], truth)
+    equal(whole[f"{INSNS}:banks"], (sum(truth.values()), sum(truth.values())))
+    pid = sorted(truth)[1]
+    _, whole = counts_of_contexts(f"{INSNS},{INSNS}:ctx={pid},{INSNS}:ctx={pid + 1}", program)
+    equal([value for value, _ in whole.values()], [sum(truth.values()), truth[pid], truth[pid + 1]])
+    contexts, whole = counts_of_contexts(f"{INSNS}:banks:k", program)
+    equal((contexts, whole[f"{INSNS}:banks:k"][0]), ({}, 0))
+
+
+def counts_of_contexts(events, program):
+    """Counts by event and context, and of each event the count of the machine with its truth."""
+    status, _, stderr = tally("stat", "-j", "-o", file("contexts.json"), *NBX, "-e", events, "--", program)
+    equal(status, 0, stderr)
+    contexts, whole = {}, {}
+    with open(file("contexts.json"), encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            if row["type"] != "event":
+                continue
+            if row["scope"] == "machine":
+                whole[row["event"]] = row["value"], row["truth"]
+            elif row["scope"].startswith("context"):
+                contexts.setdefault(row["event"], {})[int(row["scope"].removeprefix("context"))] = row["value"]
+    return contexts, whole
+
+
+@test
+def any_counter_samples_with_periods_that_vary():
+    path, _, _ = record("any.profile", *NBX, "-c", "61", "-e", "branch_retired:MMNM+MMTM:assist:vary=3,uops_retired:NBOGUS:assist:vary=3,page_walk_type:DTMISS:assist:t0:vary=3", "--", guest("process_family"))
+    status, stdout, stderr = tally("report", "--against-truth", "-j", "-s", "insn", "-e", "branch_retired:MMNM+MMTM:assist:vary=3,uops_retired:NBOGUS:assist:vary=3", path)
+    equal(status, 0, stderr)
+    first, second = (row for row in map(json.loads, stdout.splitlines()) if row["type"] == "sampled")
+    equal((first["method"], second["method"]), ("precise (NBX)", "precise (NBX)"))
+    signals = {row["event"]: ("bp.cond_miss", "bp.target_miss") if row is first else ("core.retire_uop", "core.alone") for row in (first, second)}
+    for number, row in enumerate((first, second)):
+        marks = ", ".join("?" for _ in signals[row["event"]])
+        right, = rows(path, f"SELECT ifnull(sum(n), 0) FROM sample_count WHERE sampled = ? AND instruction IN (SELECT instruction FROM count JOIN event ON event.id = event WHERE event.name IN ({marks}) AND n > 0)", number, *signals[row["event"]])
+        equal((row["precision_percent"], right[0]), (100, row["samples"]))
+        if not row["samples"] or abs(row["effective_period"] - row["truth"] / row["samples"]) > 0.001 or not row["truth"] / 70 < row["samples"] + row["lost"] < row["truth"] / 50:
+            raise AssertionError(row)
+    again, _, _ = record("again.profile", *NBX, "-c", "61", "-e", "branch_retired:MMNM+MMTM:assist:vary=3,uops_retired:NBOGUS:assist:vary=3,page_walk_type:DTMISS:assist:t0:vary=3", "--", guest("process_family"))
+    with open(path, "rb") as one, open(again, "rb") as other:
+        equal(one.read() == other.read(), True)
+
+
+@test
+def what_the_extension_cannot_do_is_said():
+    program = assembled()
+    for words, *parts in ((("stat", *NETBURST, "-e", "uops_retired:NBOGUS:ctx=5"), "ctx is of extension NBX, which this machine lacks; add --set netburst.nbx=on"),
+                          (("stat", *NBX, "-e", "uops_retired:NBOGUS:usr=4"), "the mask names thread 2, and a core of machine netburst has 2"),
+                          (("stat", *NBX, "-e", "uops_retired:NBOGUS:assist"), "use tally record -P netburst -c PERIOD"),
+                          (("record", "-c", "99", *NBX, "-e", "uops_retired:NBOGUS:banks"), "banks count by context, and tally record samples"),
+                          (("record", "-c", "99", *NBX, "-e", "memory_loads:pp:vary=1,uops_retired:NBOGUS:assist"), "the periods of a core vary alike"),
+                          (("record", "-c", "99", *NBX, "-e", "memory_loads:vary=1"), "periods vary with samples by assists: add pp or assist"),
+                          (("record", "-c", "99", *NBX, "-e", "memory_loads:pp:assist"), "write assist (any counter) or pp (counters 16 and 17), not both")):
+        fails([*words, "-o", file("x"), "--", program], 2, *parts)
+
+
 @test
 def samples_of_two_threads_of_a_core_belong_to_their_threads():
     path, _, _ = record("threads.profile", *NETBURST, "-c", "499", "-e", "memory_loads:pp,global_power_events:RUNNING", "--", guest("threads_sync"))

@@ -68,7 +68,7 @@ static void set_pmus(tl_hart *h, const tl_process *p) {
     if (*owner == p->pid)
         return;
     *owner = p->pid;
-    tl_machine_hand_over(p->os->machine, h, p->granted_pmus);
+    tl_machine_hand_over(p->os->machine, h, (uint64_t)p->pid, p->granted_pmus);
 }
 
 static void drain(tl_hart *h) {

@@ -164,8 +164,9 @@ static void notice(tl_pmu *pmu, const tl_hart *h, tl_notice what) {
 
 // Acts as a kernel would: each step is a CSR instruction without a result. useren is written by set
 // and clear, because a write of hpcc would write a stale trigger back.
-static void hand_over(tl_pmu *pmu, uint32_t hart, uint64_t now, bool is_granted) {
+static void hand_over(tl_pmu *pmu, uint32_t hart, uint64_t now, uint64_t process, bool is_granted) {
     tl_dhpc *d = tl_dhpc_of(pmu);
+    (void)process;
     const tl_dhpc_access accesses[] = {
         {.csr = d->config.hpcc, .op = TL_REG_CLEAR, .operand = TL_DHPC_TRIGGER, .priv = TL_PRIV_S},
         {.csr = d->config.hpcm, .op = TL_REG_WRITE, .is_rd_x0 = true, .is_rs1_x0 = true, .priv = TL_PRIV_S},

@@ -30,6 +30,7 @@ static const struct {
 typedef struct item {
     uint8_t pair, escrs;
     uint64_t value;    // of the ESCR
+    uint64_t threads;  // of the XESCR; 0: those of `value`
     uint32_t counters; // that are allowed; 0: it counts nothing
     uint32_t request;
     bool is_upstream;
@@ -42,22 +43,27 @@ typedef struct search {
     item items[MAX_ITEMS];
     uint8_t escr[MAX_ITEMS], counter[MAX_ITEMS]; // FREE: none
     uint64_t value[TL_N_ESCRS];                  // 0: unused
-    uint32_t used;                               // counters
-    uint8_t helper[TL_N_BLOCKS];                 // counter that runs for detectors that tag
+    uint64_t threads[TL_N_ESCRS];
+    uint32_t used;               // counters
+    uint8_t helper[TL_N_BLOCKS]; // counter that runs for detectors that tag
 } search;
 
 // ---- What requests need.
 
 enum { USR_OS_T0 = TL_ESCR_T0_USR | TL_ESCR_T0_OS, USR_OS_T1 = TL_ESCR_T1_USR | TL_ESCR_T1_OS };
 
-static uint8_t owners_of(const tl_netburst_request *request, uint8_t owners) { return request->owners ? request->owners : owners; }
+static uint8_t owners_of(const tl_netburst_request *request, uint8_t owners) {
+    return request->owners || request->threads ? request->owners : owners;
+}
+
+static bool samples(const tl_netburst_request *request) { return request->is_precise || request->assists; }
 
 static uint64_t escr_value(uint8_t event, uint32_t mask, uint32_t low) {
     return (uint64_t)tl_netburst_event_rows[event].code << TL_ESCR_EVENT_LSB | (uint64_t)mask << TL_ESCR_MASK_LSB | low;
 }
 
 static bool is_same_tag(const tl_netburst_request *a, const tl_netburst_request *b) {
-    return a->upstream == b->upstream && a->upstream_mask == b->upstream_mask && a->owners == b->owners;
+    return a->upstream == b->upstream && a->upstream_mask == b->upstream_mask && a->owners == b->owners && a->threads == b->threads;
 }
 
 // The number of the execution tag: requests with one tag share it.
@@ -103,6 +109,7 @@ static item upstream_item(const tl_netburst_request *requests, uint32_t at, uint
                            : event == TL_NB_LOAD_PORT_REPLAY ? 2
                                                              : 3,
                   .value = escr_value(event, mask, tag | owners_of(request, owners)),
+                  .threads = request->threads,
                   .request = at,
                   .is_upstream = true};
 }
@@ -123,6 +130,7 @@ static void list_items(search *s, const tl_netburst_settings *settings, uint8_t 
         s->items[s->n_items++] = (item){.pair = (uint8_t)tl_netburst_event_rows[request->event].pair,
                                         .escrs = request->escrs,
                                         .value = escr_value(request->event, mask, tag | owners_of(request, owners)),
+                                        .threads = request->threads,
                                         .counters = allowed_counters(settings, request, owners),
                                         .request = i};
         if (has_upstream(request))
@@ -141,9 +149,10 @@ static bool place(search *s, uint32_t at, tl_netburst_block block) {
     for (uint32_t parity = 0; parity < 2; parity++) {
         const uint32_t escr = it->pair + parity;
         const bool was_free = s->value[escr] == 0;
-        if (!(it->escrs >> parity & 1) || !(was_free || s->value[escr] == it->value))
+        if (!(it->escrs >> parity & 1) || !(was_free || (s->value[escr] == it->value && s->threads[escr] == it->threads)))
             continue;
         s->value[escr] = it->value;
+        s->threads[escr] = it->threads;
         s->escr[at] = (uint8_t)escr;
         uint32_t left = it->counters & reached[block][parity] & ~s->used;
         if (it->counters == 0 && place(s, at + 1, block))
@@ -278,7 +287,33 @@ static uint64_t cccr_of(const search *s, uint32_t i, const tl_netburst_request *
     if (s->items[i].is_upstream)
         return running | 3 << TL_CCCR_THREAD_LSB;
     const uint32_t interrupt = owners_of(request, owners) & USR_OS_T0 ? TL_CCCR_OVF_PMI_T0 : TL_CCCR_OVF_PMI_T1;
-    return running | request->filter | (request->is_precise || request->interrupts ? interrupt : 0);
+    return running | request->filter | (samples(request) || request->interrupts ? interrupt : 0);
+}
+
+// Before the CCCRs, so that nothing counts without its filter.
+static void write_nbx(const search *s, const tl_netburst_request *requests, tl_netburst_plan *plan) {
+    uint64_t sample = 0, banked = 0;
+    bool by_root = false;
+    for (uint32_t i = 0; i < s->n_items; i++) {
+        const tl_netburst_request *request = &requests[s->items[i].request];
+        const uint32_t counter = s->counter[i];
+        if (s->items[i].is_upstream)
+            continue;
+        by_root |= request->context_mask != 0 || request->is_banked;
+        sample |= request->assists ? BIT(counter) : 0;
+        if (request->is_banked)
+            banked |= BIT(counter) | (request->owners & USR_OS_T0 ? 0 : UINT64_C(1) << (counter + TL_NBX_OS_LSB));
+        if (request->context_mask == 0)
+            continue;
+        add_write(plan, TL_MSR_NBX_FILTER + counter, request->context);
+        add_write(plan, TL_MSR_NBX_FILTER_MASK + counter, request->context_mask);
+    }
+    if (by_root || sample)
+        add_write(plan, TL_MSR_NBX_CONTROL, (by_root ? TL_NBX_BY_ROOT : 0) | (sample ? TL_NBX_EXTENDED : 0));
+    if (sample)
+        add_write(plan, TL_MSR_NBX_SAMPLE, sample);
+    if (banked)
+        add_write(plan, TL_MSR_NBX_BANKED, banked);
 }
 
 static void write_plan(const search *s, const tl_netburst_request *requests, uint32_t n, uint8_t owners, tl_netburst_plan *plan) {
@@ -287,7 +322,7 @@ static void write_plan(const search *s, const tl_netburst_request *requests, uin
     for (uint32_t i = 0; i < n; i++) {
         pebs_enable |= requests[i].pebs_enable;
         matrix_vert |= requests[i].matrix_vert;
-        if (requests[i].is_precise)
+        if (samples(&requests[i]))
             pebs_enable |= owners_of(&requests[i], owners) & USR_OS_T0 ? TL_PEBS_MY_THREAD : TL_PEBS_OTHER_THREAD;
     }
     add_write(plan, TL_MSR_PEBS_MATRIX_VERT, matrix_vert);
@@ -295,6 +330,10 @@ static void write_plan(const search *s, const tl_netburst_request *requests, uin
     for (tl_escr escr = 0; escr < TL_N_ESCRS; escr++)
         if (s->value[escr] != 0)
             add_write(plan, tl_netburst_escr_msr(escr), s->value[escr]);
+    for (tl_escr escr = 0; escr < TL_N_ESCRS; escr++)
+        if (s->value[escr] != 0 && s->threads[escr] != 0)
+            add_write(plan, TL_MSR_NBX_XESCR + escr, s->threads[escr]);
+    write_nbx(s, requests, plan);
     for (uint32_t i = 0; i < s->n_items; i++) {
         const item *it = &s->items[i];
         tl_netburst_place *where = &plan->places[it->request];
@@ -310,10 +349,12 @@ static void write_plan(const search *s, const tl_netburst_request *requests, uin
 
 static tl_status check_request(const tl_netburst_request *request, uint8_t owners, tl_error *err) {
     const uint8_t all = owners_of(request, owners);
-    if (all == 0)
+    if (all == 0 && request->threads == 0)
         return tl_fail(err, TL_EINVAL, "%s: no thread is chosen, so it would count nothing", request->name);
-    if (request->is_precise && (all & USR_OS_T0) && (all & USR_OS_T1))
+    if (samples(request) && (all & USR_OS_T0) && (all & USR_OS_T1))
         return tl_fail(err, TL_EINVAL, "%s: precise samples belong to one thread: add :t0 or :t1", request->name);
+    if (request->is_banked && (all & USR_OS_T0) && (all & USR_OS_T1))
+        return tl_fail(err, TL_EINVAL, "%s: banks follow the context of one thread: add :t0 or :t1", request->name);
     return TL_OK;
 }
 

@@ -218,6 +218,64 @@ static tl_status take_mode(const reader *r, const char *mode, tl_error *err) {
     return tl_fail(err, TL_EINVAL, "'%s': active threads are none, single, both or any, not '%s'", r->text, mode);
 }
 
+// "TAG" or "TAG/MASK".
+static tl_status take_context(const reader *r, const char *value, tl_error *err) {
+    char tag[MAX_PART_BYTES];
+    const char *slash = strchr(value, '/');
+    snprintf(tag, sizeof tag, "%.*s", slash ? (int)(slash - value) : (int)strlen(value), value);
+    r->request->context_mask = UINT64_MAX;
+    tl_status status = take_number(r, tag, UINT64_MAX, &r->request->context, err);
+    if (status == TL_OK && slash)
+        status = take_number(r, slash + 1, UINT64_MAX, &r->request->context_mask, err);
+    if (status == TL_OK && r->request->context_mask == 0)
+        status = tl_fail(err, TL_EINVAL, "'%s': a mask of 0 compares no bit of a context; leave ctx out", r->text);
+    return status;
+}
+
+static tl_status take_threads(const reader *r, const char *value, uint32_t lsb, tl_error *err) {
+    uint64_t threads = 0;
+    const tl_status status = take_number(r, value, UINT32_MAX, &threads, err);
+    r->request->threads |= threads << lsb;
+    return status;
+}
+
+static tl_status take_vary(const reader *r, const char *value, tl_error *err) {
+    uint64_t n_bits = 0;
+    const tl_status status = take_number(r, value, 32, &n_bits, err);
+    r->request->vary_bits = (uint8_t)n_bits;
+    return status;
+}
+
+// false: the part is no option of extension NBX.
+static bool take_nbx(const reader *r, tl_status *ret_status, tl_error *err) {
+    const char *value;
+    *ret_status = TL_OK;
+    if (is_same("banks", r->part))
+        r->request->is_banked = true;
+    else if (is_same("assist", r->part))
+        r->request->assists = true;
+    else if ((value = value_of(r->part, "ctx")))
+        *ret_status = take_context(r, value, err);
+    else if ((value = value_of(r->part, "usr")))
+        *ret_status = take_threads(r, value, 0, err);
+    else if ((value = value_of(r->part, "os")))
+        *ret_status = take_threads(r, value, TL_NBX_OS_LSB, err);
+    else if ((value = value_of(r->part, "vary")))
+        *ret_status = take_vary(r, value, err);
+    else
+        return false;
+    return true;
+}
+
+const char *tl_netburst_nbx_option(const tl_netburst_request *request) {
+    return request->context_mask ? "ctx"
+           : request->threads    ? "a mask of threads"
+           : request->is_banked  ? "banks"
+           : request->assists    ? "assist"
+           : request->vary_bits  ? "vary"
+                                 : NULL;
+}
+
 // false: the part is no option.
 static bool take_option(reader *r, tl_status *ret_status, tl_error *err) {
     static const struct {
@@ -273,6 +331,16 @@ static uint8_t owners_of(uint32_t threads, uint32_t levels) {
     return (uint8_t)((threads ? thread_bits : 15u) & (levels ? level_bits : 15u));
 }
 
+// Bits of the first two threads are those of the ESCR.
+static tl_status take_mask_of_threads(const reader *r, tl_error *err) {
+    const uint64_t usr = r->request->threads, os = usr >> TL_NBX_OS_LSB;
+    if (r->request->owners)
+        return tl_fail(err, TL_EINVAL, "'%s': name threads by masks (usr=, os=) or by t0, t1, u and k, not by both", r->text);
+    r->request->owners = (uint8_t)((usr & 1 ? TL_ESCR_T0_USR : 0) | (usr & 2 ? TL_ESCR_T1_USR : 0) | (os & 1 ? TL_ESCR_T0_OS : 0) |
+                                   (os & 2 ? TL_ESCR_T1_OS : 0));
+    return TL_OK;
+}
+
 // A precise sample needs a tagged event, a counter of one thread, and no filter.
 static tl_status check(const reader *r, tl_error *err) {
     const tl_netburst_request *request = r->request;
@@ -283,9 +351,16 @@ static tl_status check(const reader *r, tl_error *err) {
                                            (uint32_t)__builtin_ctz(tl_netburst_known_mask((tl_netburst_event)request->event)))
                            ->name);
     if (request->is_precise && !tl_netburst_event_rows[request->event].can_sample)
-        return tl_fail(err, TL_EINVAL, "'%s': precise samples come from front_end_event, execution_event and replay_event alone", r->text);
+        return tl_fail(
+            err, TL_EINVAL,
+            "'%s': precise samples come from front_end_event, execution_event and replay_event alone; option assist of extension NBX samples other events",
+            r->text);
     if (request->is_precise && (request->filter & FILTER))
         return tl_fail(err, TL_EINVAL, "'%s': precise samples go with no threshold and no edge", r->text);
+    if (request->is_precise && request->assists)
+        return tl_fail(err, TL_EINVAL, "'%s': write assist (any counter) or pp (counters 16 and 17), not both", r->text);
+    if (request->vary_bits && !request->is_precise && !request->assists)
+        return tl_fail(err, TL_EINVAL, "'%s': periods vary with samples by assists: add pp or assist", r->text);
     return TL_OK;
 }
 
@@ -354,12 +429,14 @@ static tl_status read_all(reader *r, tl_error *err) {
         return take_raw(r, err);
     tl_status status = take_event(r, err);
     while (status == TL_OK && next_part(r, ':'))
-        if (!take_option(r, &status, err))
+        if (!take_option(r, &status, err) && !take_nbx(r, &status, err))
             status = take_masks(r, err);
     if (status == TL_OK && r->at)
         status = tl_fail(err, TL_EINVAL, "'%.80s': a part is too long", r->text);
     if (status == TL_OK && (r->threads | r->levels))
         r->request->owners |= owners_of(r->threads, r->levels);
+    if (status == TL_OK && r->request->threads)
+        status = take_mask_of_threads(r, err);
     if (status == TL_OK)
         status = check(r, err);
     return status == TL_OK ? check_tags(r, err) : status;

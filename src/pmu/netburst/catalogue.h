@@ -8,6 +8,8 @@
 //   raw:0x3cc:0x12000204:cccr=0x01040000     MSR of the event's ESCR, value of the ESCR
 // Options: t0, t1 (threads), u, k (privilege), thr=N (clocks with more than N), inv (with at most
 // N), edge, active=none|single|both|any, force (each increment overflows), precise or pp (PEBS).
+// Options of extension NBX: ctx=TAG[/MASK] (contexts), usr=MASK, os=MASK (threads), banks (a count
+// for each context), assist (samples of any event by assists), vary=N (low bits of a period vary).
 #ifndef TL_PMU_NETBURST_CATALOGUE_H
 #define TL_PMU_NETBURST_CATALOGUE_H
 
@@ -63,11 +65,20 @@ typedef struct tl_netburst_request { // an event as somebody asks for it
     bool is_tagging;
     bool is_precise;
     bool interrupts; // the overflow interrupts the thread of the owners
+    // Extension NBX.
+    uint64_t context, context_mask; // of the filter; mask 0: none
+    uint64_t threads;               // as an XESCR; 0: owners say them
+    bool is_banked;
+    bool assists;      // the counter samples by assists
+    uint8_t vary_bits; // low bits of the period that vary
     uint32_t pebs_enable, matrix_vert;
     uint8_t upstream;
     uint16_t upstream_mask;
     char name[64]; // of messages
 } tl_netburst_request;
+
+// The name of an option of extension NBX that the request needs, or NULL.
+const char *tl_netburst_nbx_option(const tl_netburst_request *request);
 
 // NULL: there is none.
 const tl_netburst_mask *tl_netburst_mask_of(tl_netburst_event event, uint32_t bit);
@@ -91,7 +102,8 @@ typedef struct tl_netburst_write {
 } tl_netburst_write;
 
 // MSR writes that begin to count: tags first, then ESCRs, then CCCRs.
-enum { TL_NETBURST_MAX_WRITES = TL_N_ESCRS + TL_NETBURST_COUNTERS + 2 };
+// NBX: XESCRs behind ESCRs, two registers of each filter, NBX_CONTROL, _SAMPLE, _BANKED.
+enum { TL_NETBURST_MAX_WRITES = 2 * TL_N_ESCRS + 3 * TL_NETBURST_COUNTERS + 5 };
 typedef struct tl_netburst_plan {
     tl_netburst_place places[TL_NETBURST_MAX_REQUESTS];
     uint32_t n_writes;

@@ -27,7 +27,7 @@ static uint32_t thread_of(const tl_netburst *n, uint32_t counter) {
 // A new bank begins with the presets.
 static uint32_t bank_for(tl_netburst *n, uint64_t tag) {
     for (uint32_t i = 0; i < n->n_banks; i++)
-        if (n->banks[i].tag == tag && !(n->is_full && i == TL_NBX_BANKS - 1))
+        if (n->banks[i].tag == tag)
             return i;
     if (n->n_banks == TL_NBX_BANKS) {
         n->is_full = true;

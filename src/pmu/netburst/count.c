@@ -82,7 +82,7 @@ static tl_netburst_event event_of(const tl_netburst *n, tl_escr escr) {
 
 // As the counter sees it.
 static tl_used_escr used_of(const tl_netburst *n, tl_escr escr, uint32_t counter) {
-    tl_used_escr used = {.escr = (uint8_t)escr, .is_filtered = tl_nbx_has_filter(n, counter), .contexts = tl_nbx_contexts_of(n, counter)};
+    tl_used_escr used = {.escr = (uint8_t)escr, .contexts = tl_nbx_contexts_of(n, counter)};
     if (escr == TL_N_ESCRS)
         return used;
     used.event = (uint8_t)event_of(n, escr);
@@ -98,8 +98,7 @@ static tl_used_escr used_of(const tl_netburst *n, tl_escr escr, uint32_t counter
 // Index in used_escrs. The ESCR is TL_N_ESCRS for a counter that is connected to nothing.
 static uint32_t use_escr(tl_netburst *n, const tl_used_escr *wanted) {
     for (uint32_t i = 0; i < n->n_used_escrs; i++)
-        if (n->used_escrs[i].escr == wanted->escr && n->used_escrs[i].is_filtered == wanted->is_filtered &&
-            n->used_escrs[i].contexts == wanted->contexts)
+        if (n->used_escrs[i].escr == wanted->escr && n->used_escrs[i].contexts == wanted->contexts)
             return i;
     tl_used_escr *used = &n->used_escrs[n->n_used_escrs];
     *used = *wanted;

@@ -57,8 +57,10 @@ typedef struct feed_thread {
     uint8_t tags[TL_MAX_IN_FLIGHT][2];
     // NBX: of the first dispatch of uop 0, and when its result was there.
     uint64_t dispatched[TL_MAX_IN_FLIGHT], done_half_cycles[TL_MAX_IN_FLIGHT];
-    // NBX: tag by the page-table root, and its first clock; NEVER: the PMU knows it.
+    // NBX: tag by the page-table root or by the process, and its first clock; NEVER: the PMU knows
+    // it.
     uint64_t context, context_from;
+    uint64_t process; // under the user-mode personality; 0: there is none
     // Uops taken back that were not told as bogus yet, by their tags; instructions by their
     // front-end tag.
     uint32_t bogus_uops[N_TAGS], bogus_insns[2], n_bogus;
@@ -192,14 +194,17 @@ static void tell_context(tl_netburst_feed *f, uint32_t thread) {
     f->threads[thread].context_from = NEVER;
 }
 
-// The hart's page-table root is in effect from this clock on.
+// The hart's page-table root, or its process, is in effect from this clock on.
 static void note_context(tl_netburst_feed *f, uint32_t thread, uint64_t clock) {
     feed_thread *t = &f->threads[thread];
-    if (!(*f->n->control & TL_NBX_BY_ROOT) || t->h->context == t->context)
+    if (!(*f->n->control & TL_NBX_BY_ROOT))
+        return;
+    const uint64_t tag = t->process != 0 ? t->process : t->h->context;
+    if (tag == t->context)
         return;
     if (t->context_from != NEVER)
         tell_context(f, thread);
-    t->context = t->h->context;
+    t->context = tag;
     t->context_from = clock;
 }
 
@@ -751,12 +756,15 @@ tl_moment tl_netburst_feed_moment(const tl_netburst_feed *f, uint32_t thread) {
     return (tl_moment){clock, clock <= t->told ? t->insns_before : t->insns_after};
 }
 
+void tl_netburst_feed_run_process(tl_netburst_feed *f, uint32_t thread, uint64_t process) { f->threads[thread].process = process; }
+
 void tl_netburst_feed_reset(tl_netburst_feed *f) {
     if (f->is_attached)
         detach(f);
     for (uint32_t i = 0; i < TL_NETBURST_THREADS; i++) {
         feed_thread *t = &f->threads[i];
         t->n_bogus = t->bogus_insns[0] = t->bogus_insns[1] = 0;
+        t->process = 0;
         for (uint32_t k = 0; k < N_TAGS; k++)
             t->bogus_uops[k] = 0;
     }

@@ -22,6 +22,8 @@ void tl_netburst_feed_catch_up(tl_netburst_feed *feed, uint32_t thread);
 tl_moment tl_netburst_feed_moment(const tl_netburst_feed *feed, uint32_t thread);
 // The first clock that was not counted.
 uint64_t tl_netburst_feed_next(const tl_netburst_feed *feed);
+// The thread runs this process from now on, under the user-mode personality.
+void tl_netburst_feed_run_process(tl_netburst_feed *feed, uint32_t thread, uint64_t process);
 // Attaches itself to the core while counters run.
 void tl_netburst_feed_configured(tl_netburst_feed *feed);
 

@@ -76,8 +76,8 @@ bool tl_netburst_is_qualified(const tl_netburst *n, const tl_used_escr *escr, ui
         const uint64_t classes = owner | owner >> TL_NBX_OS_LSB | owner << TL_NBX_OS_LSB;
         return escr->threads & (ignores_privilege(n, (tl_netburst_event)escr->event) ? classes : owner);
     }
-    if (wants_usr && wants_os && !escr->is_filtered)
-        return true;
+    if (wants_usr && wants_os)
+        return true; // a filtered counter asks itself whether a thread of its contexts is active
     return (wants_usr && (uint32_t)active) || (wants_os && active >> TL_NBX_OS_LSB);
 }
 

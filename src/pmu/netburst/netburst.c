@@ -251,6 +251,14 @@ static tl_pmu *of_hart(tl_pmu *pmu, uint32_t hart) {
     return &first->cores[hart / first->threads_per_core]->threads[hart % first->threads_per_core]->pmu;
 }
 
+static void hand_over(tl_pmu *pmu, uint32_t hart, uint64_t now, uint64_t process, bool is_granted) {
+    const tl_netburst_thread *first = (const tl_netburst_thread *)pmu;
+    const machine_core *c = core_of(first->cores[hart / first->threads_per_core]);
+    (void)now, (void)is_granted;
+    if (c->feed)
+        tl_netburst_feed_run_process(c->feed, hart - c->first_hart, process);
+}
+
 static bool tell_loss(const tl_pmu *pmu, char *ret_sentence, size_t size_bytes) {
     const tl_netburst_thread *first = (const tl_netburst_thread *)pmu;
     tl_netburst_samples_stored all = {0};
@@ -293,6 +301,7 @@ const tl_pmu_type tl_pmu_netburst = {
     .attach = attach,
     .reset = reset,
     .of_hart = of_hart,
+    .hand_over = hand_over,
     .tell_loss = tell_loss,
     .irqs = irqs,
 };

@@ -208,7 +208,7 @@ typedef enum tl_netburst_skid { TL_SKID_FIXED, TL_SKID_MECHANISTIC, TL_SKID_CALI
 typedef struct tl_netburst_settings { // the keys of a machine description: keys.def
     uint32_t is_present;
     uint32_t model, stepping; // of CPUID family 0FH
-    uint32_t ssu_escr1, strict, any_needs_active, power_gate, ds64, pebs_partial, ds_perturb, nbx;
+    uint32_t ssu_escr1, strict, any_needs_active, power_gate, ds64, nbx;
     uint32_t assist_clocks, pmi_profile, pmi_latency, bus_ratio;
     uint32_t errata_are_none;     // AUTO means OFF
     uint32_t errata[TL_N_ERRATA]; // tl_netburst_switch
@@ -274,6 +274,9 @@ uint64_t tl_netburst_quiet_clocks(const tl_netburst *n);
 // An instruction of the thread is about to retire, with these occurrences of its uops. false: the
 // core calls tl_netburst_assist, and the instruction begins again. active: as in tl_netburst_clock.
 bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *uops, uint32_t n_uops, uint8_t active);
+// Something that happens to uops of an instruction when it retires: counters of NBX_SAMPLE sample
+// it precisely.
+bool tl_netburst_is_of_retirement(uint8_t event);
 // Stores a sample: flags, address of the instruction, then registers in the order of the record.
 enum { TL_NETBURST_RECORD_VALUES = 18 };
 void tl_netburst_assist(tl_netburst *n, uint32_t thread, const uint64_t values[TL_NETBURST_RECORD_VALUES]);

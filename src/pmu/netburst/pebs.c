@@ -16,8 +16,7 @@ static bool is_tag_event(uint8_t event) {
     return event == TL_NB_FRONT_END_EVENT || event == TL_NB_EXECUTION_EVENT || event == TL_NB_REPLAY_EVENT;
 }
 
-// Of an instruction that retires.
-static bool is_retirement(uint8_t event) {
+bool tl_netburst_is_of_retirement(uint8_t event) {
     return is_tag_event(event) || event == TL_NB_INSTR_RETIRED || event == TL_NB_UOPS_RETIRED || event == TL_NB_BRANCH_RETIRED ||
            event == TL_NB_MISPRED_BRANCH_RETIRED || event == TL_NB_INSTR_COMPLETED;
 }
@@ -33,7 +32,7 @@ static bool may_sample(const tl_netburst *n, uint32_t counter, uint32_t thread) 
 // SDM: the conditions of precise sampling. A counter that compares is no precise one.
 uint32_t tl_netburst_sampled_thread(const tl_netburst *n, uint32_t counter, const tl_used_escr *escr, bool *ret_is_precise) {
     const bool compares = n->cccr[counter] & TL_CCCR_COMPARE;
-    *ret_is_precise = !compares && (is_chosen(n, counter) ? is_retirement(escr->event) : is_tag_event(escr->event));
+    *ret_is_precise = !compares && (is_chosen(n, counter) ? tl_netburst_is_of_retirement(escr->event) : is_tag_event(escr->event));
     if (is_chosen(n, counter)) {
         for (uint32_t thread = 0; thread < TL_NETBURST_THREADS && escr->event != TL_NB_NO_EVENT; thread++)
             if (may_sample(n, counter, thread))
@@ -148,7 +147,7 @@ const tl_sampler *tl_netburst_sampler_of(const tl_netburst *n, uint32_t thread, 
     return NULL;
 }
 
-// docs/netburst.md, 10.9.
+// docs/netburst.md, 10.10.
 static void extend(const tl_netburst *n, uint32_t thread, uint32_t counter, uint8_t bytes[TL_NBX_RECORD_BYTES]) {
     const tl_netburst_thread *t = n->threads[thread];
     const tl_nbx_access *a = &t->access;

@@ -234,7 +234,7 @@ static const tl_field xcccr_fields[] = {
 };
 static const tl_field idle_fields[] = {BITS("IDLE", 0, 32, TL_RW, "Counts while none of these threads is active."), RESERVED(32, 32)};
 static const tl_field control_fields[] = {
-    BIT("BY_ROOT", 0, TL_RW, "Tags of contexts follow the register of the page-table root (satp); off: software writes NBX_CONTEXT."),
+    BIT("BY_ROOT", 0, TL_RW, "Tags of contexts follow the register of the page-table root (satp), or the process under the user-mode personality; off: software writes NBX_CONTEXT."),
     BIT("EXTENDED", 1, TL_RW, "Records have 64 bytes more."),
     RESERVED(2, 62),
 };

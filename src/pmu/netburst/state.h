@@ -43,8 +43,7 @@ typedef struct tl_used_escr { // an ESCR that a running counter selects
     uint16_t by_owner;  // bit i: counts what owner i does
     uint16_t by_active; // bit i: counts what no thread owns while `active` of the clock is i
     uint64_t threads;   // that it counts, laid out as an XESCR
-    bool is_filtered;   // NBX: by the tag of the context
-    uint64_t contexts;  // threads that a filter lets pass, in both classes
+    uint64_t contexts;  // NBX: threads that a filter lets pass, in both classes
 } tl_used_escr;
 
 typedef struct tl_used_counter { // a counter that runs

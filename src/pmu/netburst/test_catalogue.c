@@ -191,8 +191,15 @@ static void test_a_text_that_means_nothing_is_refused_with_the_remedy(void **sta
     refused("uops_retired:NBOGU",
             "'uops_retired:NBOGU': uops_retired has no mask 'NBOGU', and there is no such option; did you mean NBOGUS?");
     refused("uops_retired", "'uops_retired': name at least one mask of uops_retired, as in uops_retired:NBOGUS");
-    refused("uops_retired:NBOGUS:precise",
-            "'uops_retired:NBOGUS:precise': precise samples come from front_end_event, execution_event and replay_event alone");
+    refused(
+        "uops_retired:NBOGUS:precise",
+        "'uops_retired:NBOGUS:precise': precise samples come from front_end_event, execution_event and replay_event alone; option assist "
+        "of extension NBX samples other events");
+    refused("uops_retired:NBOGUS:ctx=1/0", "'uops_retired:NBOGUS:ctx=1/0': a mask of 0 compares no bit of a context; leave ctx out");
+    refused("uops_retired:NBOGUS:t0:usr=1",
+            "'uops_retired:NBOGUS:t0:usr=1': name threads by masks (usr=, os=) or by t0, t1, u and k, not by both");
+    refused("uops_retired:NBOGUS:vary=33:assist",
+            "'uops_retired:NBOGUS:vary=33:assist': 33 is larger than 0x20, the most that its field holds");
     refused("memory_loads:precise:edge", "'memory_loads:precise:edge': precise samples go with no threshold and no edge");
     refused("uops_retired:NBOGUS:thr=16", "'uops_retired:NBOGUS:thr=16': 16 is larger than 0xf, the most that its field holds");
     refused("uops_retired:NBOGUS:active=two", "'uops_retired:NBOGUS:active=two': active threads are none, single, both or any, not 'two'");
@@ -323,6 +330,30 @@ static void test_a_plan_connects_each_counter_to_its_detector(void **state) {
     assert_true(n_plans > 500 && n_conflicts > 500);
 }
 
+// Threads 1 and 5: another detector than that of thread 1 alone. Banks follow thread 1.
+static void test_options_of_the_extension_are_registers(void **state) {
+    static const char *const texts[] = {"uops_retired:NBOGUS:usr=0x22:os=2:ctx=0x77/0xff", "uops_retired:NBOGUS:usr=2:os=2:banks",
+                                        "branch_retired:MMNM:t1:assist"};
+    tl_netburst_plan plan;
+    tl_error err = {0};
+    (void)state;
+    assert_int_equal(planned(texts, TL_COUNT_OF(texts), &plan, &err), TL_OK);
+    const tl_netburst_place *places = plan.places;
+    assert_int_not_equal(places[0].escr, places[1].escr);
+    assert_int_equal(written(&plan, TL_MSR_NBX_XESCR + places[0].escr), UINT64_C(0x200000022));
+    assert_int_equal(written(&plan, TL_MSR_NBX_XESCR + places[1].escr), UINT64_C(0x200000002));
+    assert_int_equal(written(&plan, tl_netburst_escr_msr((tl_escr)places[0].escr)) & 15, TL_ESCR_T1_USR | TL_ESCR_T1_OS);
+    assert_int_equal(written(&plan, TL_MSR_NBX_FILTER + places[0].counter), 0x77);
+    assert_int_equal(written(&plan, TL_MSR_NBX_FILTER_MASK + places[0].counter), 0xff);
+    for (uint32_t i = 0; i < plan.n_writes; i++)
+        assert_int_not_equal(plan.writes[i].msr, TL_MSR_NBX_FILTER_MASK + places[1].counter);
+    assert_int_equal(written(&plan, TL_MSR_NBX_BANKED), UINT64_C(0x100000001) << places[1].counter);
+    assert_int_equal(written(&plan, TL_MSR_NBX_SAMPLE), 1 << places[2].counter);
+    assert_int_equal(written(&plan, TL_MSR_NBX_CONTROL), TL_NBX_BY_ROOT | TL_NBX_EXTENDED);
+    assert_int_equal(written(&plan, TL_MSR_PEBS_ENABLE), TL_PEBS_OTHER_THREAD);
+    assert_true(written(&plan, TL_MSR_CCCR + places[2].counter) & TL_CCCR_OVF_PMI_T1);
+}
+
 static void test_eighteen_events_count_at_once(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -426,6 +457,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_text_that_means_nothing_is_refused_with_the_remedy),
     cmocka_unit_test(test_events_that_need_one_thing_are_named_with_what_fits),
     cmocka_unit_test(test_a_plan_connects_each_counter_to_its_detector),
+    cmocka_unit_test(test_options_of_the_extension_are_registers),
     cmocka_unit_test(test_eighteen_events_count_at_once),
     cmocka_unit_test(test_any_text_is_read_or_refused),
 };

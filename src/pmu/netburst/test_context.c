@@ -442,6 +442,120 @@ static void test_a_sample_belongs_to_the_context_that_armed_it(void **state) {
     done(&r);
 }
 
+static void begin_banked_samples(rig *r, uint64_t period, uint64_t preset) {
+    open_rig(r, 2);
+    put_area(r, AREA + MEMORY);
+    wrmsr(r, 0, TL_MSR_NBX_CONTROL, TL_NBX_EXTENDED);
+    wrmsr(r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
+    wrmsr(r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - preset);
+    wrmsr(r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
+    wrmsr(r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+    wrmsr(r, 0, TL_MSR_COUNTER + UOPS, MINUS - period);
+    wrmsr(r, 0, TL_MSR_NBX_BANKED, 1 << UOPS);
+}
+
+static void retire_uncaptured(rig *r, uint32_t n) {
+    while (n-- > 0)
+        assert_false(retire_branch(r, 1, values));
+}
+
+// The period that a record says is its context's own, also if software wrote the bank.
+static void test_a_record_has_the_period_of_its_bank(void **state) {
+    static const uint64_t periods[] = {3, 5, 2, 4};
+    rig r;
+    (void)state;
+    begin_banked_samples(&r, 3, 5);
+    retire_uncaptured(&r, 3);
+    tl_netburst_set_context(r.n, 0, 1);
+    retire_uncaptured(&r, 5);
+    tl_netburst_set_context(r.n, 0, 0);
+    assert_true(retire_branch(&r, 1, values));
+    tl_netburst_set_context(r.n, 0, 1);
+    assert_true(retire_branch(&r, 1, values));
+    wrmsr(&r, 0, TL_MSR_NBX_BANK, 1);
+    wrmsr(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, MINUS - 2); // of the context that runs
+    wrmsr(&r, 0, TL_MSR_NBX_BANK, 0);
+    wrmsr(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, MINUS - 4);
+    retire_uncaptured(&r, 2);
+    assert_true(retire_branch(&r, 1, values));
+    tl_netburst_set_context(r.n, 0, 0);
+    retire_uncaptured(&r, 4);
+    assert_true(retire_branch(&r, 1, values));
+    for (uint32_t i = 0; i < TL_COUNT_OF(periods); i++)
+        assert_int_equal(get(&r, BASE + i * (40 + TL_NBX_RECORD_BYTES) + 40 + 56, 8), periods[i]);
+    done(&r);
+}
+
+static void test_emptied_banks_leave_the_counter_as_it_is(void **state) {
+    rig r;
+    uint64_t tag;
+    (void)state;
+    begin_banked_samples(&r, 100, 50);
+    tl_netburst_set_context(r.n, 0, 7);
+    retire_uncaptured(&r, 2);
+    wrmsr(&r, 0, TL_MSR_NBX_BANK_STATUS, 0);
+    assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), MINUS - 48);
+    assert_int_equal(rdmsr(&r, TL_MSR_NBX_BANK_STATUS), 1);
+    assert_int_equal(bank_value(&r, 0, UOPS, &tag), MINUS - 48);
+    assert_int_equal(tag, 7);
+    done(&r);
+}
+
+// A counter of clocks is armed again before the instruction behind the assist retires.
+static void test_the_instruction_behind_an_assist_retires(void **state) {
+    const tl_netburst_occurrence one = {TL_NB_INSTR_RETIRED, TL_ESCR_T0_USR, 1, 1};
+    const clocks clock = {.class = {1, 0}};
+    rig r;
+    (void)state;
+    open_rig(&r, 2);
+    put_area(&r, AREA + MEMORY);
+    wrmsr(&r, 0, MSR_CRU_ESCR0, ESCR_UOPS | ALL_THREADS);
+    wrmsr(&r, 0, TL_MSR_NBX_PRESET + CLOCKS, MINUS - 1);
+    wrmsr(&r, 0, TL_MSR_COUNTER + CLOCKS, MINUS - 1);
+    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << CLOCKS);
+    wrmsr(&r, 0, TL_MSR_CCCR + CLOCKS, CCCR | EACH_CLOCK | TL_CCCR_OVF_PMI_T0);
+    for (uint32_t i = 0; i < 4; i++) {
+        tell(&r, &clock);
+        assert_false(tl_netburst_retires(r.n, 0, &one, 1, TL_ESCR_T0_USR));
+        tl_netburst_assist(r.n, 0, values);
+        tell(&r, &clock);
+        if (i % 2 == 0)
+            assert_true(tl_netburst_retires(r.n, 0, &one, 1, TL_ESCR_T0_USR));
+        else
+            tl_netburst_has_retired(r.n, 0, &one, 1, TL_ESCR_T0_USR);
+    }
+    assert_int_equal(tl_netburst_samples_of(r.n, 0).n_stored, 4);
+    done(&r);
+}
+
+// Each event of retirement is captured at an instruction that has it, and at no other.
+static void test_each_event_of_retirement_is_precise(void **state) {
+    static const struct {
+        uint8_t event, code;
+        uint32_t escr, select;
+    } rows[] = {{TL_NB_FRONT_END_EVENT, 8, MSR_CRU_ESCR2, 5},       {TL_NB_EXECUTION_EVENT, 12, MSR_CRU_ESCR2, 5},
+                {TL_NB_REPLAY_EVENT, 9, MSR_CRU_ESCR2, 5},          {TL_NB_INSTR_RETIRED, 2, MSR_CRU_ESCR0, 4},
+                {TL_NB_UOPS_RETIRED, 1, MSR_CRU_ESCR0, 4},          {TL_NB_BRANCH_RETIRED, 6, MSR_CRU_ESCR2, 5},
+                {TL_NB_MISPRED_BRANCH_RETIRED, 3, MSR_CRU_ESCR0, 4}};
+    (void)state;
+    for (size_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        const tl_netburst_occurrence with = {rows[i].event, TL_ESCR_T0_USR, 1, 1}, without = {TL_NB_NO_EVENT, TL_ESCR_T0_USR, 1, 1};
+        rig r;
+        open_rig(&r, 2);
+        put_area(&r, AREA + MEMORY);
+        wrmsr(&r, 0, rows[i].escr, (uint64_t)rows[i].code << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | TL_ESCR_T0_USR);
+        wrmsr(&r, 0, TL_MSR_NBX_PRESET + 12, MINUS - 1);
+        wrmsr(&r, 0, TL_MSR_COUNTER + 12, MINUS - 1);
+        wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << 12);
+        wrmsr(&r, 0, TL_MSR_CCCR + 12,
+              (CCCR & ~(UINT64_C(7) << TL_CCCR_SELECT_LSB)) | rows[i].select << TL_CCCR_SELECT_LSB | TL_CCCR_OVF_PMI_T0);
+        assert_true(tl_netburst_retires(r.n, 0, &with, 1, TL_ESCR_T0_USR));
+        assert_true(tl_netburst_retires(r.n, 0, &without, 1, TL_ESCR_T0_USR));
+        assert_false(tl_netburst_retires(r.n, 0, &with, 1, TL_ESCR_T0_USR));
+        done(&r);
+    }
+}
+
 // ---- Periods.
 
 static uint32_t step32(uint32_t lfsr) { // docs/netburst.md, 10.8, bit by bit
@@ -481,7 +595,7 @@ static void test_periods_vary_as_the_register_says(void **state) {
     }
 }
 
-// docs/netburst.md, 10.11. -1000 is ...11000 in binary, so three low bits give periods 993 to 1000.
+// docs/netburst.md, 10.13. -1000 is ...11000 in binary, so three low bits give periods 993 to 1000.
 static void test_the_example_of_the_manual_works(void **state) {
     static const struct {
         uint32_t msr;
@@ -522,6 +636,10 @@ int main(void) {
         cmocka_unit_test(test_a_preset_survives_an_area_that_is_not_there),
         cmocka_unit_test(test_what_executes_alone_counts),
         cmocka_unit_test(test_a_sample_belongs_to_the_context_that_armed_it),
+        cmocka_unit_test(test_a_record_has_the_period_of_its_bank),
+        cmocka_unit_test(test_emptied_banks_leave_the_counter_as_it_is),
+        cmocka_unit_test(test_the_instruction_behind_an_assist_retires),
+        cmocka_unit_test(test_each_event_of_retirement_is_precise),
         cmocka_unit_test(test_periods_vary_as_the_register_says),
         cmocka_unit_test(test_the_example_of_the_manual_works),
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Samples of a Pentium 4 in a recording. A precise event has counter 16 or 17 and a debug store
-// area; every other event has a counter whose overflow interrupts its thread. Counters begin a
+// area; with extension NBX, option assist, any counter. Every other event has a counter whose
+// overflow interrupts its thread. Counters begin a
 // period before their wrap, as Linux's driver has them. A handler costs no cycle.
 //
 // The area is memory of this reader, because the user-mode personality is a kernel outside the
@@ -20,7 +21,7 @@ typedef struct record {
 } record;
 typedef struct area {
     uint64_t branches[4], base, index, maximum, threshold, reset, reserved;
-    record records[N_RECORDS];
+    uint8_t records[N_RECORDS * (sizeof(record) + TL_NBX_RECORD_BYTES)];
 } area;
 _Static_assert(offsetof(area, records) == 0x50 && sizeof(record) == 8 * TL_NETBURST_RECORD_VALUES, "the format has no gaps");
 
@@ -51,16 +52,34 @@ enum { OF_T0 = TL_ESCR_T0_USR | TL_ESCR_T0_OS, OF_T1 = TL_ESCR_T1_USR | TL_ESCR_
 
 static uint32_t n_threads_of(const tl_config *config) { return config->core.threads > 1 ? 2 : 1; }
 
+// A core has one generator, whose mask is that of all counters.
+static tl_status check_periods(const netburst_source *source, tl_error *err) {
+    const tl_netburst_request *first = NULL;
+    for (uint32_t e = 0; e < source->n_requests; e++) {
+        const tl_netburst_request *request = &source->requests[e];
+        if (!request->is_precise && !request->assists)
+            continue;
+        if (first && first->vary_bits != request->vary_bits)
+            return tl_fail(err, TL_EINVAL, "%s and %s: the periods of a core vary alike; write the same vary=N for both", first->name,
+                           request->name);
+        first = request;
+    }
+    return TL_OK;
+}
+
 tl_status netburst_sampling_allocate(netburst_source *source, const tl_netburst_settings *settings, const tl_config *config,
                                      tl_error *err) {
     tl_netburst_request requests[TL_NETBURST_MAX_REQUESTS];
+    if (check_periods(source, err) != TL_OK)
+        return TL_EINVAL;
     for (uint32_t e = 0; e < source->n_requests; e++) {
         const tl_netburst_request *request = &source->requests[e];
         const uint8_t owners = request->owners ? request->owners : OF_T0 | OF_T1;
         for (uint32_t thread = 0; thread < n_threads_of(config); thread++) {
             const uint8_t of_thread = thread == 0 ? OF_T0 : OF_T1;
             // An event of no thread has one counter, which interrupts its first thread.
-            const bool is_whole = tl_netburst_event_rows[request->event].is_ti && !request->is_precise && (owners & of_thread);
+            const bool is_whole =
+                tl_netburst_event_rows[request->event].is_ti && !request->is_precise && !request->assists && (owners & of_thread);
             if (!(owners & of_thread))
                 continue;
             if (source->n_sampled == TL_NETBURST_MAX_REQUESTS)
@@ -69,9 +88,11 @@ tl_status netburst_sampling_allocate(netburst_source *source, const tl_netburst_
                                TL_NETBURST_MAX_REQUESTS);
             tl_netburst_request *of = &requests[source->n_sampled];
             *of = *request;
-            of->owners = is_whole ? owners : owners & of_thread;
+            if (!is_whole)
+                (void)netburst_request_of_thread(request, thread, of);
             of->interrupts = true;
-            source->sampled[source->n_sampled++] = (struct netburst_sampled){(uint8_t)e, (uint8_t)thread, request->is_precise};
+            source->sampled[source->n_sampled++] =
+                (struct netburst_sampled){(uint8_t)e, (uint8_t)thread, request->is_precise || request->assists};
             if (is_whole)
                 break;
         }
@@ -86,17 +107,38 @@ const char *netburst_sampling_method(const tl_source *source_, uint32_t event) {
         [TL_SKID_CALIBRATED] = "interrupt (IEBS, calibrated)",
     };
     const netburst_source *source = (const netburst_source *)source_;
-    return source->requests[event].is_precise ? "precise (PEBS)" : by_skid[source->skid];
+    const tl_netburst_request *request = &source->requests[event];
+    if (request->assists)
+        return tl_netburst_is_of_retirement(request->event) && !(request->filter & TL_CCCR_COMPARE) ? "precise (NBX)"
+                                                                                                    : "next instruction (NBX)";
+    return request->is_precise ? "precise (PEBS)" : by_skid[source->skid];
 }
 
 // ---- Debug store areas.
 
-static const struct netburst_sampled *precise_of(const netburst_source *source, uint32_t thread) {
+// The first one of the thread.
+static const struct netburst_sampled *assisted_of(const netburst_source *source, uint32_t thread) {
     for (uint32_t i = 0; i < source->n_sampled; i++)
-        if (source->sampled[i].is_precise && source->sampled[i].thread == thread)
+        if (source->sampled[i].is_by_assist && source->sampled[i].thread == thread)
             return &source->sampled[i];
     return NULL;
 }
+
+static const struct netburst_sampled *sampled_by(const netburst_source *source, uint32_t counter) {
+    uint32_t i = 0;
+    while (source->plan.places[i].counter != counter)
+        i++;
+    return &source->sampled[i];
+}
+
+static bool is_extended(const netburst_source *source) {
+    bool result = false;
+    for (uint32_t e = 0; e < source->n_requests; e++)
+        result |= source->requests[e].assists;
+    return result;
+}
+
+static uint64_t record_bytes(const netburst_source *source) { return sizeof(record) + (is_extended(source) ? TL_NBX_RECORD_BYTES : 0u); }
 
 static uint64_t area_vaddr(uint32_t thread) { return AREA_VADDR + (uint64_t)thread * BETWEEN_AREAS; }
 static uint64_t records_vaddr(uint32_t thread) { return area_vaddr(thread) + offsetof(area, records); }
@@ -104,9 +146,12 @@ static uint64_t records_vaddr(uint32_t thread) { return area_vaddr(thread) + off
 // The last one.
 static void take_record(const sampled_core *c, uint32_t thread) {
     const sampler *s = c->owner;
-    const uint64_t at = (c->areas[thread].index - records_vaddr(thread)) / sizeof(record) - 1;
-    s->sampling.take(s->sampling.ctx, s->machine->harts[c->first_hart + thread], precise_of(s->source, thread)->event,
-                     c->areas[thread].records[at].pc);
+    enum { COUNTER = sizeof(record) + 25 }; // docs/netburst.md, 10.10
+    const uint8_t *bytes = &c->areas[thread].records[c->areas[thread].index - records_vaddr(thread) - record_bytes(s->source)];
+    const struct netburst_sampled *of = is_extended(s->source) ? sampled_by(s->source, bytes[COUNTER]) : assisted_of(s->source, thread);
+    record r;
+    memcpy(&r, bytes, sizeof r);
+    s->sampling.take(s->sampling.ctx, s->machine->harts[c->first_hart + thread], of->event, r.pc);
 }
 
 static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
@@ -126,7 +171,7 @@ static void empty(sampled_core *c, uint32_t thread) {
     const sampler *s = c->owner;
     c->areas[thread].index = c->areas[thread].base;
     if (n_lost > c->n_lost[thread])
-        s->sampling.lose(s->sampling.ctx, precise_of(s->source, thread)->event, n_lost - c->n_lost[thread]);
+        s->sampling.lose(s->sampling.ctx, assisted_of(s->source, thread)->event, n_lost - c->n_lost[thread]);
     c->n_lost[thread] = n_lost;
 }
 
@@ -174,19 +219,33 @@ static void preset(sampled_core *c, uint32_t counter, uint64_t left) {
     write(c, 0, TL_MSR_COUNTER + counter, (0 - left) & TL_NETBURST_VALUE);
 }
 
+// Registers of the extension that no plan has: the period, and how it varies.
+static void begin_nbx(const sampler *s, sampled_core *c) {
+    const netburst_source *source = s->source;
+    const uint64_t seed = (uint32_t)s->machine->config.seed + c->first_hart + 1;
+    for (uint32_t i = 0; i < source->n_sampled; i++) {
+        const tl_netburst_request *request = &source->requests[source->sampled[i].event];
+        if (request->assists)
+            write(c, 0, TL_MSR_NBX_PRESET + source->plan.places[i].counter, (0 - s->sampling.period) & TL_NETBURST_VALUE);
+        if (request->vary_bits)
+            write(c, 0, TL_MSR_NBX_RANDOM, ((UINT64_C(1) << request->vary_bits) - 1) | seed << TL_NBX_SEED_LSB);
+    }
+}
+
 static void begin_core(sampler *s, sampled_core *c, uint32_t n_threads) {
     const tl_netburst_plan *plan = &s->source->plan;
     for (uint32_t thread = 0; thread < n_threads; thread++) {
         const uint64_t first = records_vaddr(thread);
-        if (!precise_of(s->source, thread))
+        if (!assisted_of(s->source, thread))
             continue;
         c->areas[thread] = (area){.base = first,
                                   .index = first,
-                                  .maximum = first + N_RECORDS * sizeof(record),
-                                  .threshold = first + THRESHOLD_RECORDS * sizeof(record),
+                                  .maximum = first + N_RECORDS * record_bytes(s->source),
+                                  .threshold = first + THRESHOLD_RECORDS * record_bytes(s->source),
                                   .reset = (0 - s->sampling.period) & TL_NETBURST_VALUE};
         write(c, thread, TL_MSR_DS_AREA, area_vaddr(thread));
     }
+    begin_nbx(s, c);
     for (uint32_t i = 0; i < s->source->n_sampled; i++)
         preset(c, plan->places[i].counter, s->sampling.period);
     for (uint32_t i = 0; i < plan->n_writes; i++) {
@@ -230,7 +289,7 @@ void netburst_sampling_interrupted(void *sampler_, tl_hart *h) {
     for (uint32_t i = 0; i < s->source->n_sampled; i++) {
         if (s->source->sampled[i].thread != thread)
             continue;
-        if (s->source->sampled[i].is_precise)
+        if (s->source->sampled[i].is_by_assist)
             empty(c, thread);
         else
             serve(s, c, h, i);

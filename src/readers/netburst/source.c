@@ -63,7 +63,7 @@ static const struct {
 // The text of a formula; NULL: no signals say it.
 static const char *truth_text(const tl_netburst_request *request, tl_arena *arena) {
     const char *text = NULL;
-    if (request->owners != 0 || request->filter != 3 << TL_CCCR_THREAD_LSB)
+    if (request->owners != 0 || request->threads != 0 || request->context_mask != 0 || request->filter != 3 << TL_CCCR_THREAD_LSB)
         return NULL;
     for (uint32_t i = 0; i < TL_COUNT_OF(truths); i++)
         if (truths[i].event == request->event && truths[i].mask == request->mask && truths[i].upstream == request->upstream &&
@@ -126,6 +126,66 @@ static tl_status refuse_not_modeled(const tl_netburst_request *request, const ch
     return status == TL_OK ? refuse_mask((tl_netburst_event)request->upstream, request->upstream_mask, name, err) : status;
 }
 
+static uint32_t n_threads_of(const tl_config *config) { return config->core.threads > 1 ? 2 : 1; }
+
+// Options of extension NBX need its key, threads that the core has, and a reader that they fit.
+static tl_status check_nbx(const tl_netburst_request *request, const tl_netburst_settings *settings, const tl_config *config, bool samples,
+                           tl_error *err) {
+    const uint32_t n_threads = n_threads_of(config);
+    const uint32_t threads = (uint32_t)(request->threads | request->threads >> TL_NBX_OS_LSB);
+    const char *option = tl_netburst_nbx_option(request);
+    if (!option)
+        return TL_OK;
+    if (!settings->nbx)
+        return tl_fail(err, TL_EINVAL, "'%s': %s is of extension NBX, which this machine lacks; add --set netburst.nbx=on", request->name,
+                       option);
+    if (threads >> n_threads)
+        return tl_fail(err, TL_EINVAL, "'%s': the mask names thread %d, and a core of machine %s has %u; threads count from 0",
+                       request->name, 31 - __builtin_clz(threads), config->name, n_threads);
+    if (request->assists && !samples)
+        return tl_fail(err, TL_EINVAL, "'%s': assist samples, and tally stat counts; use tally record -P netburst -c PERIOD",
+                       request->name);
+    if (request->is_banked && tl_netburst_event_rows[request->event].is_ti)
+        return tl_fail(err, TL_EINVAL, "'%s': this event is of no thread, so its counts have no context; leave banks out", request->name);
+    if (request->is_banked && samples)
+        return tl_fail(err, TL_EINVAL, "'%s': banks count by context, and tally record samples; use tally stat, or name a context: ctx=TAG",
+                       request->name);
+    return TL_OK;
+}
+
+enum { OF_T0 = TL_ESCR_T0_USR | TL_ESCR_T0_OS, OF_T1 = TL_ESCR_T1_USR | TL_ESCR_T1_OS };
+
+bool netburst_request_of_thread(const tl_netburst_request *request, uint32_t thread, tl_netburst_request *ret_request) {
+    const uint64_t mask = UINT64_C(1) << thread | UINT64_C(1) << (thread + TL_NBX_OS_LSB);
+    *ret_request = *request;
+    ret_request->owners = (uint8_t)((request->owners ? request->owners : OF_T0 | OF_T1) & (thread == 0 ? OF_T0 : OF_T1));
+    ret_request->threads &= mask;
+    return ret_request->owners != 0;
+}
+
+static tl_status add_counter(netburst_source *o, tl_netburst_request *wanted, const tl_netburst_request *request, uint32_t event,
+                             tl_error *err) {
+    if (o->n_counting == TL_NETBURST_MAX_REQUESTS)
+        return tl_fail(err, TL_EINVAL, "-e: pmu netburst has %d counters, and an event with banks takes one for each thread; name fewer",
+                       TL_NETBURST_MAX_REQUESTS);
+    wanted[o->n_counting] = *request;
+    o->counting[o->n_counting++] = (uint8_t)event;
+    return TL_OK;
+}
+
+static tl_status allocate(netburst_source *o, const tl_netburst_settings *settings, const tl_config *config, tl_error *err) {
+    tl_netburst_request wanted[TL_NETBURST_MAX_REQUESTS], of;
+    tl_status status = TL_OK;
+    for (uint32_t e = 0; e < o->n_requests && status == TL_OK; e++) {
+        if (!o->requests[e].is_banked)
+            status = add_counter(o, wanted, &o->requests[e], e, err);
+        for (uint32_t thread = 0; o->requests[e].is_banked && thread < n_threads_of(config) && status == TL_OK; thread++)
+            if (netburst_request_of_thread(&o->requests[e], thread, &of))
+                status = add_counter(o, wanted, &of, e, err);
+    }
+    return status == TL_OK ? tl_netburst_allocate(settings, OF_T0 | OF_T1, wanted, o->n_counting, &o->plan, err) : status;
+}
+
 static tl_status resolve(const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue, tl_arena *arena,
                          tl_source **ret_source, tl_error *err) {
     const bool samples = options->sample_period != 0;
@@ -145,6 +205,8 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
         if (status == TL_OK)
             status = refuse_not_modeled(request, name, err);
         if (status == TL_OK)
+            status = check_nbx(request, &settings, config, samples, err);
+        if (status == TL_OK)
             status = describe(request, name, config->n_harts, catalogue, arena, &o->counted[o->n_requests], err);
         if (status != TL_OK)
             return status;
@@ -153,9 +215,7 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
     }
     if (o->n_requests == 0)
         return tl_fail(err, TL_EINVAL, "-e: an empty list of events");
-    const uint8_t owners = TL_ESCR_T0_USR | TL_ESCR_T0_OS | TL_ESCR_T1_USR | TL_ESCR_T1_OS;
-    const tl_status status = samples ? netburst_sampling_allocate(o, &settings, config, err)
-                                     : tl_netburst_allocate(&settings, owners, o->requests, o->n_requests, &o->plan, err);
+    const tl_status status = samples ? netburst_sampling_allocate(o, &settings, config, err) : allocate(o, &settings, config, err);
     o->base = (tl_source){
         .type = tl_source_find(&tl_pmu_netburst), .name = "netburst:pentium4", .counted = o->listed, .n_counted = o->n_requests};
     *ret_source = &o->base;
@@ -164,14 +224,21 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
 
 // ---- The run.
 
+// Counts by context that a reader tells apart; others become one.
+enum { MAX_PARTS = 512 };
+#define OTHER_CONTEXTS UINT64_MAX
+
 typedef struct reader {
     const netburst_source *plan;
     tl_machine *machine;
     uint32_t n_threads; // of a core
     bool is_enabled;
     uint64_t since[TL_MAX_HARTS]; // up to when times are right
-    uint64_t *last;               // of counters, by hart and event
+    uint64_t *last;               // of counters, by hart
     tl_perf_count *counts;
+    // Of banks: before they were emptied, and now.
+    uint32_t n_kept, n_parts;
+    tl_perf_part kept[MAX_PARTS], parts[MAX_PARTS];
 } reader;
 
 static tl_netburst *pmu_of(const reader *r, uint32_t hart) {
@@ -184,7 +251,8 @@ static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_out
     reader *r = tl_arena_alloc(of_run, sizeof *r);
     const uint32_t n = machine->n_harts * o->n_requests;
     (void)of_outline;
-    if (!r || !(r->last = tl_arena_alloc(of_run, n * sizeof *r->last)) || !(r->counts = tl_arena_alloc(of_run, n * sizeof *r->counts)))
+    if (!r || !(r->last = tl_arena_alloc(of_run, machine->n_harts * o->n_counting * sizeof *r->last)) ||
+        !(r->counts = tl_arena_alloc(of_run, n * sizeof *r->counts)))
         return no_memory(err);
     r->plan = o;
     r->machine = machine;
@@ -199,6 +267,78 @@ static uint64_t counter_of(tl_netburst *n, uint32_t counter) {
     return value;
 }
 
+static uint64_t msr_of(tl_netburst *n, uint32_t msr) {
+    uint64_t value = 0;
+    (void)!tl_netburst_rdmsr(n, 0, msr, &value);
+    return value;
+}
+
+// ---- Banks.
+
+static void add_part(reader *r, uint32_t event, uint64_t context, uint64_t count) {
+    uint32_t i = 0;
+    while (i < r->n_parts && (r->parts[i].event != event || r->parts[i].context != context))
+        i++;
+    if (i == MAX_PARTS) { // the last one takes what has no place
+        i = MAX_PARTS - 1;
+        r->parts[i].context = OTHER_CONTEXTS;
+    } else if (i == r->n_parts) {
+        r->parts[r->n_parts++] = (tl_perf_part){.event = event, .context = context};
+    }
+    r->parts[i].count += count;
+}
+
+static void add_banks(reader *r, tl_netburst *n) {
+    const netburst_source *o = r->plan;
+    const uint32_t n_banks = (uint32_t)msr_of(n, TL_MSR_NBX_BANK_STATUS) & 0xff;
+    for (uint32_t bank = 0; bank < n_banks; bank++) {
+        (void)!tl_netburst_wrmsr(n, 0, TL_MSR_NBX_BANK, bank);
+        for (uint32_t i = 0; i < o->n_counting; i++) {
+            const uint64_t count = msr_of(n, TL_MSR_NBX_BANK_COUNTER + o->plan.places[i].counter);
+            if (o->requests[o->counting[i]].is_banked && count != 0)
+                add_part(r, o->counting[i], msr_of(n, TL_MSR_NBX_BANK_TAG), count);
+        }
+    }
+}
+
+static bool has_banks(const netburst_source *o) {
+    bool result = false;
+    for (uint32_t e = 0; e < o->n_requests; e++)
+        result |= o->requests[e].is_banked;
+    return result;
+}
+
+static void take_parts(reader *r) {
+    if (!has_banks(r->plan))
+        return;
+    memcpy(r->parts, r->kept, sizeof r->parts);
+    r->n_parts = r->n_kept;
+    for (uint32_t hart = 0; hart < r->machine->n_harts; hart += r->n_threads)
+        add_banks(r, pmu_of(r, hart));
+}
+
+// The sum of all banks, or the counter.
+static uint64_t count_of(const netburst_source *o, tl_netburst *n, uint32_t i) {
+    uint64_t sum = 0;
+    if (!o->requests[o->counting[i]].is_banked)
+        return counter_of(n, o->plan.places[i].counter);
+    for (uint32_t bank = 0; bank < (msr_of(n, TL_MSR_NBX_BANK_STATUS) & 0xff); bank++) {
+        (void)!tl_netburst_wrmsr(n, 0, TL_MSR_NBX_BANK, bank);
+        sum += msr_of(n, TL_MSR_NBX_BANK_COUNTER + o->plan.places[i].counter);
+    }
+    return sum;
+}
+
+// Banks begin empty, so all that they hold is of this time.
+static void empty_banks(const netburst_source *o, tl_netburst *n) {
+    if (!has_banks(o))
+        return;
+    (void)!tl_netburst_wrmsr(n, 0, TL_MSR_NBX_BANK_STATUS, 0);
+    for (uint32_t i = 0; i < o->n_counting; i++)
+        if (o->requests[o->counting[i]].is_banked)
+            (void)!tl_netburst_wrmsr(n, 0, TL_MSR_COUNTER + o->plan.places[i].counter, 0);
+}
+
 static void take_counts(reader *r) {
     const netburst_source *o = r->plan;
     for (uint32_t hart = 0; hart < r->machine->n_harts; hart++) {
@@ -207,15 +347,16 @@ static void take_counts(reader *r) {
             tl_perf_count *count = &r->counts[hart * o->n_requests + e];
             count->enabled_cycles += now - r->since[hart];
             count->running_cycles += now - r->since[hart];
-            if (hart % r->n_threads != 0)
-                continue;
-            uint64_t *last = &r->last[hart * o->n_requests + e];
-            const uint64_t value = counter_of(pmu_of(r, hart), o->plan.places[e].counter);
-            count->count += (value - *last) & TL_NETBURST_VALUE;
+        }
+        for (uint32_t i = 0; hart % r->n_threads == 0 && i < o->n_counting; i++) {
+            uint64_t *last = &r->last[hart * o->n_counting + i];
+            const uint64_t value = count_of(o, pmu_of(r, hart), i);
+            r->counts[hart * o->n_requests + o->counting[i]].count += (value - *last) & TL_NETBURST_VALUE;
             *last = value;
         }
         r->since[hart] = now;
     }
+    take_parts(r);
 }
 
 static void enable(void *reader_) {
@@ -226,10 +367,12 @@ static void enable(void *reader_) {
     r->is_enabled = true;
     for (uint32_t hart = 0; hart < r->machine->n_harts; hart++) {
         r->since[hart] = r->machine->harts[hart]->now;
+        if (hart % r->n_threads == 0)
+            empty_banks(o, pmu_of(r, hart));
         for (uint32_t i = 0; hart % r->n_threads == 0 && i < o->plan.n_writes; i++)
             (void)!tl_netburst_wrmsr(pmu_of(r, hart), 0, o->plan.writes[i].msr, o->plan.writes[i].value);
-        for (uint32_t e = 0; hart % r->n_threads == 0 && e < o->n_requests; e++)
-            r->last[hart * o->n_requests + e] = counter_of(pmu_of(r, hart), o->plan.places[e].counter);
+        for (uint32_t i = 0; hart % r->n_threads == 0 && i < o->n_counting; i++)
+            r->last[hart * o->n_counting + i] = count_of(o, pmu_of(r, hart), i);
     }
 }
 
@@ -240,6 +383,8 @@ static void disable(void *reader_) {
         return;
     take_counts(r);
     r->is_enabled = false;
+    memcpy(r->kept, r->parts, sizeof r->kept);
+    r->n_kept = r->n_parts;
     for (uint32_t hart = 0; hart < r->machine->n_harts; hart += r->n_threads)
         for (uint32_t i = 0; i < o->plan.n_writes; i++)
             (void)!tl_netburst_wrmsr(pmu_of(r, hart), 0, o->plan.writes[i].msr, 0);
@@ -256,6 +401,12 @@ static const tl_perf_count *read(void *reader_, uint32_t *ret_n) {
     return r->counts;
 }
 
+static const tl_perf_part *read_parts(void *reader_, uint32_t *ret_n) {
+    const reader *r = reader_;
+    *ret_n = r->n_parts;
+    return r->parts;
+}
+
 const tl_source_type tl_source_netburst = {
     .pmu = &tl_pmu_netburst,
     .configure = configure,
@@ -266,6 +417,7 @@ const tl_source_type tl_source_netburst = {
     .next_turn = next_turn,
     .turn = turn,
     .read = read,
+    .read_parts = read_parts,
     .attach_sampling = netburst_sampling_attach,
     .begin_sampling = netburst_sampling_begin,
     .interrupted = netburst_sampling_interrupted,

@@ -13,15 +13,21 @@ typedef struct netburst_source {
     tl_netburst_plan plan;
     tl_counted counted[TL_NETBURST_MAX_REQUESTS];
     const tl_counted *listed[TL_NETBURST_MAX_REQUESTS];
+    // Of counting: the event of each counter, in the order of plan.places. Banks follow a thread,
+    // so such an event has a counter for each one.
+    uint32_t n_counting;
+    uint8_t counting[TL_NETBURST_MAX_REQUESTS];
     // Of sampling: an event has a counter for each thread, in the order of plan.places.
     tl_netburst_skid skid;
     uint32_t n_sampled;
     struct netburst_sampled {
         uint8_t event, thread;
-        bool is_precise;
+        bool is_by_assist; // else by interrupts
     } sampled[TL_NETBURST_MAX_REQUESTS];
 } netburst_source;
 
+// The request for one thread of a core. false: the event is not of this thread.
+bool netburst_request_of_thread(const tl_netburst_request *request, uint32_t thread, tl_netburst_request *ret_request);
 // Makes the plan of counters that sample the events. TL_EINVAL: there are too few.
 TL_MUST_CHECK tl_status netburst_sampling_allocate(netburst_source *source, const tl_netburst_settings *settings, const tl_config *config,
                                                    tl_error *err);
