@@ -87,6 +87,11 @@ typedef struct tl_clock_record {
 
 typedef struct tl_clock_tap tl_clock_tap;
 struct tl_clock_tap {
+    // Set by the owner at any time. tells_all holds from the next clock of the thread on. If it is
+    // false, RETIRE is told of control transfers only, DISPATCH of floating-point classes only and
+    // only with effect, RENAME never. Tallies say what retires.
+    bool tells_all;
+    uint32_t sampled; // threads: may_retire is called
     void (*clock)(tl_clock_tap *tap, const tl_clock_record *record);
     // An instruction is about to execute alone in this cycle. All earlier clocks were told.
     void (*alone)(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, uint64_t cycle);

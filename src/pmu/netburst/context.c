@@ -124,6 +124,7 @@ void tl_netburst_set_context(tl_netburst *n, uint32_t thread, uint64_t tag) {
     tl_netburst_thread *t = n->threads[thread];
     if (t->context == tag)
         return;
+    tl_netburst_settle(n);
     t->context = tag;
     for (uint32_t left = n->has_bank; left != 0; left &= left - 1) {
         const uint32_t counter = (uint32_t)__builtin_ctz(left);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The rule of each clock: detectors, filters, counters, overflow, interrupts, cascades. Clocks that
 // are equal are counted in one step up to the first clock that changes what runs.
+#include <string.h>
+
 #include "pmu/netburst/catalogue.h"
 #include "pmu/netburst/state.h"
 
@@ -158,8 +160,89 @@ static bool use_counter(tl_netburst *n, uint32_t i) {
     return true;
 }
 
+// ---- Lanes: the same as masks over all counters.
+
+static void plan_counter(tl_netburst_lanes *l, const tl_used_counter *c, const tl_used_escr *escr) {
+    const uint32_t i = c->counter;
+    for (uint32_t bits = escr->mask; bits != 0 && escr->event != TL_NB_NO_EVENT; bits &= bits - 1) {
+        l->hit[escr->event][__builtin_ctz(bits)][i] = 0xff;
+        l->is_used[escr->event] = true;
+    }
+    for (uint32_t state = 0; state < TL_NB_STATES; state++) {
+        const bool by_owner = escr->by_owner >> state & 1, by_active = escr->by_active >> state & 1;
+        l->owned[state][i] = escr->is_ti || by_owner ? 0xff : 0;
+        l->shared[state][i] = by_active ? 0xff : 0;
+        l->unowned[state][i] = !escr->is_ti || by_active ? 0xff : 0;
+        l->times[state][i] = c->by_active >> state & 1 ? 0xff : 0;
+    }
+    l->threshold[i] = c->threshold;
+    l->complements[i] = c->complements ? 0xff : 0;
+    l->compares[i] = c->compares ? 0xff : 0;
+    l->edges[i] = c->is_edge ? 0xff : 0;
+}
+
+static void plan(tl_netburst *n) {
+    tl_netburst_lanes *l = &n->lanes;
+    for (uint32_t e = 0; e < TL_NB_N_EVENTS; e++)
+        if (l->is_used[e]) {
+            memset(l->hit[e], 0, sizeof l->hit[e]);
+            l->is_used[e] = false;
+        }
+    memset(l->times, 0, sizeof l->times); // so that a lane without a counter counts nothing
+    l->is_plain = !n->has_doubts && n->n_used_counters > 0;
+    for (uint32_t k = 0; k < n->n_used_counters; k++) {
+        const tl_used_escr *escr = &n->used_escrs[n->used_counters[k].used];
+        l->is_plain &= !escr->has_fields;
+        plan_counter(l, &n->used_counters[k], escr);
+    }
+}
+
+// Clocks in which the counter only adds. 0: its next count may do more.
+static uint64_t clocks_of_adding(const tl_netburst *n, const tl_used_counter *c) {
+    if (c->forces_overflow || (n->wrapped >> c->counter & 1))
+        return 0;
+    return (TL_NETBURST_VALUE - n->counter[c->counter]) / (c->compares ? 1 : TL_NETBURST_MAX_OUTPUT);
+}
+
+static void open_lanes(tl_netburst *n) {
+    tl_netburst_lanes *l = &n->lanes;
+    uint64_t n_clocks = UINT16_MAX / TL_NETBURST_MAX_OUTPUT;
+    memset(l->critical, 0, sizeof l->critical);
+    memset(l->was, 0, sizeof l->was);
+    memset(l->step, 0, sizeof l->step);
+    memset(l->sums, 0, sizeof l->sums);
+    for (uint32_t k = 0; k < n->n_used_counters; k++) {
+        const tl_used_counter *c = &n->used_counters[k];
+        const uint64_t of_adding = clocks_of_adding(n, c);
+        l->was[c->counter] = n->filtered >> c->counter & 1 ? 0xff : 0;
+        l->step[c->counter] = n->last_step[c->counter];
+        if (of_adding == 0)
+            l->critical[c->counter] = 0xff;
+        else
+            n_clocks = of_adding < n_clocks ? of_adding : n_clocks;
+    }
+    l->n_clocks = (uint32_t)n_clocks;
+    l->is_open = true;
+}
+
+void tl_netburst_settle(tl_netburst *n) {
+    tl_netburst_lanes *l = &n->lanes;
+    if (!l->is_open)
+        return;
+    l->is_open = false;
+    l->n_clocks = 0;
+    for (uint32_t k = 0; k < n->n_used_counters; k++) {
+        const tl_used_counter *c = &n->used_counters[k];
+        const uint32_t i = c->counter;
+        n->counter[i] += l->sums[i];
+        n->last_step[i] = l->step[i];
+        n->filtered = (n->filtered & ~BIT(i)) | (l->was[i] != 0 ? BIT(i) : 0);
+    }
+}
+
 void tl_netburst_configure(tl_netburst *n) {
     uint32_t filtering = 0;
+    tl_netburst_settle(n);
     n->is_stale = n->is_running = n->has_doubts = false;
     n->n_used_escrs = n->n_used_counters = 0;
     n->sampling[0].n = n->sampling[1].n = 0;
@@ -174,6 +257,7 @@ void tl_netburst_configure(tl_netburst *n) {
             filtering |= BIT(i);
     }
     n->filtered &= filtering;
+    plan(n);
     if (n->host.configured)
         n->host.configured(n->host.ctx);
 }
@@ -376,7 +460,25 @@ static uint64_t count_equal(tl_netburst *n, const tl_netburst_clock *clock, uint
     return step;
 }
 
+// false: nothing was counted.
+static bool count_in_lanes(tl_netburst *n, const tl_netburst_clock *clock) {
+    tl_netburst_lanes *l = &n->lanes;
+    if (TL_UNLIKELY(!l->is_plain || n->is_stale || clock->others != 0))
+        return false;
+    if (TL_UNLIKELY(clock->n_clocks > l->n_clocks)) {
+        tl_netburst_settle(n);
+        open_lanes(n);
+    }
+    if (!tl_netburst_lanes_count(l, clock))
+        return false;
+    n->n_clocks += clock->n_clocks;
+    return true;
+}
+
 void tl_netburst_count(tl_netburst *n, const tl_netburst_clock *clock) {
+    if (TL_LIKELY(count_in_lanes(n, clock)))
+        return;
+    tl_netburst_settle(n);
     for (uint64_t left = clock->n_clocks; left > 0;) {
         if (n->is_stale)
             tl_netburst_configure(n);
@@ -423,8 +525,9 @@ static uint32_t most_in_quiet(const tl_netburst *n, const tl_used_counter *c) {
     return detects ? 6 : 0;
 }
 
-uint64_t tl_netburst_quiet_clocks(const tl_netburst *n) {
+uint64_t tl_netburst_quiet_clocks(tl_netburst *n) {
     uint64_t clocks = UINT64_MAX;
+    tl_netburst_settle(n);
     for (uint32_t k = 0; k < n->n_used_counters; k++) {
         const tl_used_counter *c = &n->used_counters[k];
         const uint32_t most = most_in_quiet(n, c);

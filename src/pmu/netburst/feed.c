@@ -17,7 +17,7 @@ enum { MAX_OCCURRENCES = 1024, ROOM_OF_A_RECORD = 512, MAX_SEGMENTS = 8, N_TAGS 
 // Tags of a uop: front end, replay, and the four of execution.
 enum { TAG_FRONT = 1 << 0, TAG_REPLAY = 1 << 1, TAG_EXEC_LSB = 2 };
 
-enum { MAX_CELLS = 16 };
+enum { MAX_CELLS = 16, MAX_WATCHED_CELLS = 128 };
 typedef struct source { // of a thread
     tl_cell more[MAX_CELLS], less[MAX_CELLS];
     uint32_t n_more, n_less;
@@ -25,6 +25,19 @@ typedef struct source { // of a thread
     bool is_watched;
     uint8_t event, bit;
 } source;
+
+// Cells of the sources that a detector selects, as they were in the last clock that was told.
+typedef struct watch {
+    uint32_t n;
+    tl_cell cells[MAX_WATCHED_CELLS];
+    uint64_t last[MAX_WATCHED_CELLS];
+    uint64_t feeds[MAX_WATCHED_CELLS]; // sources, bit by bit: `watched`, then those of WATCH_...
+    uint64_t moved;                    // sources that some cell feeds which has moved
+} watch;
+#define WATCH_DELIVERS (UINT64_C(1) << 61)
+#define WATCH_BUILDS (UINT64_C(1) << 62)
+#define WATCH_FLUSHES (UINT64_C(1) << 63)
+enum { MAX_WATCHED = 61 };
 
 typedef struct segment { // the thread has this owner in clocks before `until`
     uint64_t until;
@@ -51,6 +64,11 @@ typedef struct feed_thread {
     source *sources;  // of all masks that signals feed
     source **watched; // those among them that a detector selects
     uint32_t n_watched;
+    watch watch;
+    // Retired without those that execute alone, and how many there were at the last clock told.
+    tl_cell insns_cell, uops_cell;
+    uint64_t n_insns, n_uops;
+    bool tells_all; // the clock under way, by its events; else by these two
     // Instructions from the trace cache, and to build traces; lines that it drops.
     source delivers, builds, flushes;
     uint8_t mode; // of fetch in the clock under way: MODE_*
@@ -76,7 +94,11 @@ struct tl_netburst_feed {
     uint64_t next;      // the first clock that was not counted
     bool has_clock;     // a clock under way, with these occurrences
     uint64_t clock;
-    bool is_counting;
+    bool is_counting, follows_contexts;
+    // Kinds by owner: 2 loads, 4 stores have a front-end tag.
+    uint8_t front_kinds[1 << 4];
+    // Some is on each uop that a sampler of the thread counts; 0: unknown.
+    uint8_t needed_tags[TL_NETBURST_THREADS];
     uint64_t epoch; // while counting: the clock before the first one that `n` has counted
     uint32_t n_occurrences;
     tl_netburst_occurrence occurrences[MAX_OCCURRENCES];
@@ -116,7 +138,7 @@ static void add_insn(tl_netburst_feed *f, uint8_t owner, bool is_tagged, bool is
 
 // ---- Clocks.
 
-static uint8_t owner_at(const feed_thread *t, uint64_t clock) {
+TL_ALWAYS_INLINE uint8_t owner_at(const feed_thread *t, uint64_t clock) {
     for (uint32_t i = 0; i < t->n_segments; i++)
         if (clock < t->segments[i].until)
             return t->segments[i].owner;
@@ -197,8 +219,6 @@ static void tell_context(tl_netburst_feed *f, uint32_t thread) {
 // The hart's page-table root, or its process, is in effect from this clock on.
 static void note_context(tl_netburst_feed *f, uint32_t thread, uint64_t clock) {
     feed_thread *t = &f->threads[thread];
-    if (!(*f->n->control & TL_NBX_BY_ROOT))
-        return;
     const uint64_t tag = t->process != 0 ? t->process : t->h->context;
     if (tag == t->context)
         return;
@@ -262,9 +282,36 @@ static uint64_t growth_of(const tl_netburst_feed *f, source *s) {
     return grown;
 }
 
+static void look_at_cells(const tl_netburst_feed *f, watch *w) {
+    const uint64_t *tally = f->host->probe->tally;
+    for (uint32_t i = 0; i < w->n; i++) {
+        const uint64_t value = tally[w->cells[i]];
+        if (TL_LIKELY(value == w->last[i]))
+            continue;
+        w->last[i] = value;
+        w->moved |= w->feeds[i];
+    }
+}
+
+// Growth of a source that may have moved. It stays marked until it is taken.
+static uint64_t take_growth(const tl_netburst_feed *f, watch *w, source *s, uint64_t mark) {
+    if (!(w->moved & mark))
+        return 0;
+    w->moved &= ~mark;
+    return growth_of(f, s);
+}
+
+static uint8_t take_mode(const tl_netburst_feed *f, feed_thread *t) {
+    if (take_growth(f, &t->watch, &t->delivers, WATCH_DELIVERS) > 0)
+        return MODE_DELIVERS;
+    return take_growth(f, &t->watch, &t->builds, WATCH_BUILDS) > 0 ? MODE_BUILDS : MODE_IDLE;
+}
+
 static void add_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
-    for (uint32_t i = 0; i < t->n_watched; i++) {
-        source *s = t->watched[i];
+    watch *w = &t->watch;
+    look_at_cells(f, w);
+    for (uint64_t left = w->moved & (WATCH_DELIVERS - 1); left != 0; left &= left - 1) {
+        source *s = t->watched[__builtin_ctzll(left)];
         const uint64_t grown = growth_of(f, s);
         if (grown == 0)
             continue;
@@ -272,10 +319,24 @@ static void add_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
         if (s->event == TL_NB_MACHINE_CLEAR)
             t->clear_until = f->clock + f->host->config->core.clear_cycles;
     }
+    w->moved &= ~(WATCH_DELIVERS - 1);
     if (is_heard(f, TL_NB_TC_DELIVER_MODE))
-        t->mode = growth_of(f, &t->delivers) > 0 ? MODE_DELIVERS : growth_of(f, &t->builds) > 0 ? MODE_BUILDS : MODE_IDLE;
-    if (is_heard(f, TL_NB_TC_MISC) && growth_of(f, &t->flushes) > 0)
+        t->mode = take_mode(f, t);
+    if (is_heard(f, TL_NB_TC_MISC) && take_growth(f, w, &t->flushes, WATCH_FLUSHES) > 0)
         add(f, TL_NB_TC_MISC, owner, 2, 1 << 4);
+}
+
+// Nothing that retires has a tag while not all is told.
+static void add_retired(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
+    const uint64_t *tally = f->host->probe->tally;
+    const uint64_t insns = tally[t->insns_cell] - t->n_insns, uops = tally[t->uops_cell] - t->n_uops;
+    t->n_insns += insns;
+    t->n_uops += uops;
+    if (insns == 0 || t->tells_all)
+        return;
+    add(f, TL_NB_UOPS_RETIRED, owner, uops, 1);
+    add(f, TL_NB_INSTR_RETIRED, owner, insns, 1);
+    add(f, TL_NB_INSTR_COMPLETED, owner, insns, 1);
 }
 
 // ---- Tags.
@@ -284,15 +345,21 @@ static bool tags_owner(const tl_netburst *n, tl_escr escr, uint8_t owner) {
     return n->escr[escr] & owner && tl_netburst_has_power(n, escr);
 }
 
-static uint32_t front_tag(const tl_netburst *n, tl_class cls, uint8_t owner) {
-    const uint32_t kind = cls == TL_CLASS_LOAD || cls == TL_CLASS_FP_LOAD ? 2 : cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE ? 4 : 0;
-    if (kind == 0)
-        return 0;
+enum { KIND_OF_LOADS = 2, KIND_OF_STORES = 4 }; // in the mask of uop_type
+
+static uint8_t front_kinds(const tl_netburst *n, uint8_t owner) {
+    uint32_t kinds = 0;
     for (tl_escr escr = TL_RAT_ESCR0; escr <= TL_RAT_ESCR1; escr++)
-        if (n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[TL_NB_UOP_TYPE].code &&
-            (n->escr[escr] >> TL_ESCR_MASK_LSB & kind) && tags_owner(n, escr, owner))
-            return TAG_FRONT;
-    return 0;
+        if (n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[TL_NB_UOP_TYPE].code && tags_owner(n, escr, owner))
+            kinds |= (uint32_t)(n->escr[escr] >> TL_ESCR_MASK_LSB) & (KIND_OF_LOADS | KIND_OF_STORES);
+    return (uint8_t)kinds;
+}
+
+static uint32_t front_tag(const tl_netburst_feed *f, tl_class cls, uint8_t owner) {
+    const uint32_t kind = cls == TL_CLASS_LOAD || cls == TL_CLASS_FP_LOAD     ? KIND_OF_LOADS
+                          : cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE ? KIND_OF_STORES
+                                                                              : 0;
+    return f->front_kinds[owner] & kind ? TAG_FRONT : 0;
 }
 
 // The event of FIRM for this uop, and its mask bit.
@@ -435,9 +502,11 @@ static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_ev
 }
 
 static void retires(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
-    const uint8_t *tags = tags_at_end(f, t, uop, owner);
     if (is_control((tl_class)uop->cls))
         branch_retires(f, uop, owner);
+    if (!t->tells_all)
+        return;
+    const uint8_t *tags = tags_at_end(f, t, uop, owner);
     for (uint32_t k = 0; k < uop->n_uops; k++)
         add_uop(f, owner, tags[k], false);
     add_insn(f, owner, tags[0] & TAG_FRONT, false);
@@ -445,7 +514,7 @@ static void retires(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop
 
 // One uop. Accesses of devices and locked ones have no tag (SDM). No assist can capture it.
 static void retires_alone(tl_netburst_feed *f, uint32_t thread, const tl_uop_event *uop, uint8_t owner) {
-    const uint8_t tags = uop->is_device ? 0 : (uint8_t)front_tag(f->n, (tl_class)uop->cls, owner);
+    const uint8_t tags = uop->is_device ? 0 : (uint8_t)front_tag(f, (tl_class)uop->cls, owner);
     if (f->n->sampling[thread].n > 0) {
         tl_netburst_occurrence uops[MAX_OF_INSN];
         const uint32_t n = occurrences_of(owner, uop, &tags, 1, uops);
@@ -511,7 +580,7 @@ static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
 static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     switch ((tl_uop_step)uop->step) {
     case TL_UOP_RENAME:
-        tags_of(t, uop->seq)[0] = (uint8_t)front_tag(f->n, (tl_class)uop->cls, owner);
+        tags_of(t, uop->seq)[0] = (uint8_t)front_tag(f, (tl_class)uop->cls, owner);
         tags_of(t, uop->seq)[1] = 0;
         break;
     case TL_UOP_DISPATCH: dispatches(f, t, uop, owner); break;
@@ -532,10 +601,14 @@ static uint8_t class_of(const feed_thread *t, tl_priv priv) { return priv == TL_
 // The state of a hart that has just told something, or that does not run.
 static void look_at(feed_thread *t, uint64_t clock) {
     const tl_hart *h = t->h;
-    forget_segments(t, clock);
-    add_segment(t, h->now > clock ? h->now : clock + 1, t->run_owner);
+    const uint8_t owner = t->run_owner;
     t->run_owner = class_of(t, h->priv);
     t->owner = tl_hart_has_work(h) ? t->run_owner : 0;
+    if (t->n_segments == 0 && t->owner == owner)
+        return;
+    forget_segments(t, clock);
+    if (t->n_segments > 0 || t->owner != owner)
+        add_segment(t, h->now > clock ? h->now : clock + 1, owner);
 }
 
 static void open_clock(tl_netburst_feed *f, uint64_t clock) {
@@ -563,8 +636,11 @@ static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
     for (uint32_t i = 0; i < record->n_events; i++)
         take_uop(f, t, &record->events[i], owner);
     add_totals(f, t, owner);
+    add_retired(f, t, owner);
+    t->tells_all = f->tap.tells_all;
     look_at(t, record->cycle);
-    note_context(f, record->thread, t->h->now > f->clock ? t->h->now : f->clock + 1);
+    if (TL_UNLIKELY(f->follows_contexts))
+        note_context(f, record->thread, t->h->now > f->clock ? t->h->now : f->clock + 1);
     t->told = f->clock;
     t->insns_before = t->insns_after;
     t->insns_after = t->h->instret;
@@ -603,10 +679,15 @@ static bool tell_may_retire(tl_clock_tap *tap, const tl_hart *h, uint32_t thread
     if (f->n->sampling[thread].n == 0)
         return true;
     const uint8_t *tags = tags_at_end(f, t, event, t->run_owner);
+    const uint32_t all_tags = tags[0] | (event->n_uops > 1 ? tags[1] : 0u);
+    if (TL_LIKELY(f->needed_tags[thread] != 0 && !(f->needed_tags[thread] & all_tags))) {
+        tl_netburst_passes(f->n, thread);
+        return true;
+    }
     const uint32_t n = occurrences_of(t->run_owner, event, tags, event->n_uops, uops);
     if (tl_netburst_retires(f->n, thread, uops, n, active_now(f) | t->run_owner))
         return true;
-    note_access(f, thread, h, event, tags[0] | (event->n_uops > 1 ? tags[1] : 0u));
+    note_access(f, thread, h, event, all_tags);
     return false;
 }
 
@@ -657,7 +738,8 @@ static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
             note_outside(f, &f->threads[i]);
-    note_context(f, thread, h->now);
+    if (f->follows_contexts)
+        note_context(f, thread, h->now);
     t->insns_after = h->instret;
     t->run_owner = class_of(t, h->priv);
     t->owner = tl_hart_has_work(h) ? t->run_owner : 0;
@@ -679,6 +761,33 @@ static void begin_source(const tl_netburst_feed *f, source *s, bool is_wanted, b
     s->is_watched = is_wanted;
 }
 
+static void watch_source(watch *w, const source *s, uint64_t mark) {
+    for (uint32_t k = 0; s->is_watched && k < s->n_more + s->n_less; k++) {
+        const tl_cell cell = k < s->n_more ? s->more[k] : s->less[k - s->n_more];
+        uint32_t i = 0;
+        while (i < w->n && w->cells[i] != cell)
+            i++;
+        assert(i < MAX_WATCHED_CELLS);
+        if (i == w->n) {
+            w->cells[w->n++] = cell;
+            w->last[i] = w->feeds[i] = 0;
+        }
+        w->feeds[i] |= mark;
+    }
+}
+
+// All sources are as if they had moved.
+static void begin_watch(feed_thread *t) {
+    watch *w = &t->watch;
+    w->n = 0;
+    for (uint32_t i = 0; i < t->n_watched; i++)
+        watch_source(w, t->watched[i], UINT64_C(1) << i);
+    watch_source(w, &t->delivers, WATCH_DELIVERS);
+    watch_source(w, &t->builds, WATCH_BUILDS);
+    watch_source(w, &t->flushes, WATCH_FLUSHES);
+    w->moved = WATCH_DELIVERS | WATCH_BUILDS | WATCH_FLUSHES | ((UINT64_C(1) << t->n_watched) - 1);
+}
+
 static void begin_sources(tl_netburst_feed *f, bool is_new) {
     bool is_wanted[TL_NB_N_EVENTS] = {false};
     for (uint32_t e = 1; e < TL_NB_N_EVENTS; e++)
@@ -695,7 +804,54 @@ static void begin_sources(tl_netburst_feed *f, bool is_new) {
         begin_source(f, &t->delivers, is_wanted[TL_NB_TC_DELIVER_MODE], is_new);
         begin_source(f, &t->builds, is_wanted[TL_NB_TC_DELIVER_MODE], is_new);
         begin_source(f, &t->flushes, is_wanted[TL_NB_TC_MISC], is_new);
+        begin_watch(t);
     }
+}
+
+// Something may give a tag, or wants the times of all dispatches.
+static bool needs_all(const tl_netburst *n) {
+    bool needs = (*n->pebs_enable & TL_PEBS_UOP_TAG) || (*n->control & TL_NBX_EXTENDED);
+    for (tl_escr escr = TL_RAT_ESCR0; escr <= TL_RAT_ESCR1; escr++)
+        needs |= n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[TL_NB_UOP_TYPE].code;
+    for (tl_escr escr = TL_FIRM_ESCR0; escr <= TL_FIRM_ESCR1; escr++)
+        needs |= (n->escr[escr] & TL_ESCR_TAG_ENABLE) != 0;
+    return needs;
+}
+
+static uint8_t tags_of_event(uint8_t event) {
+    switch ((tl_netburst_event)event) {
+    case TL_NB_FRONT_END_EVENT: return TAG_FRONT;
+    case TL_NB_REPLAY_EVENT: return TAG_REPLAY;
+    case TL_NB_EXECUTION_EVENT: return 15 << TAG_EXEC_LSB;
+    default: return 0;
+    }
+}
+
+// Once tags are given, all is told until the feed detaches, so that no tag is lost.
+static void choose_what_is_told(tl_netburst_feed *f) {
+    const tl_netburst *n = f->n;
+    f->follows_contexts = *n->control & TL_NBX_BY_ROOT;
+    f->tap.sampled = 0;
+    for (uint32_t owner = 1; owner < TL_COUNT_OF(f->front_kinds); owner++)
+        f->front_kinds[owner] = front_kinds(n, (uint8_t)owner);
+    for (uint32_t i = 0; i < n->n_threads; i++) {
+        const tl_sampling *sampling = &n->sampling[i];
+        bool is_known = sampling->n > 0;
+        f->needed_tags[i] = 0;
+        for (uint32_t k = 0; k < sampling->n; k++) {
+            const uint8_t tags = tags_of_event(sampling->samplers[k].escr.event);
+            is_known &= sampling->samplers[k].is_precise && tags != 0;
+            f->needed_tags[i] |= tags;
+        }
+        if (!is_known)
+            f->needed_tags[i] = 0;
+        f->tap.sampled |= (uint32_t)(sampling->n > 0) << i;
+    }
+    if (f->tap.tells_all || !needs_all(n))
+        return;
+    f->tap.tells_all = true;
+    for (uint32_t i = 0; i < n->n_threads; i++)
+        memset(f->threads[i].tags, 0, sizeof f->threads[i].tags);
 }
 
 static void attach(tl_netburst_feed *f) {
@@ -712,6 +868,10 @@ static void attach(tl_netburst_feed *f) {
         t->is_store_full = false;
         t->clear_until = 0;
         t->suspended = NEVER;
+        t->tells_all = f->tap.tells_all;
+        t->n_insns = f->host->probe->tally[t->insns_cell];
+        t->n_uops = f->host->probe->tally[t->uops_cell];
+        memset(t->tags, 0, sizeof t->tags);
         if (f->host->clock_tap(f->host->ctx, f->first_hart + i, &f->tap, NULL) != TL_OK)
             f->is_attached = false; // the host has no memory: nothing is counted
     }
@@ -726,6 +886,9 @@ static void detach(tl_netburst_feed *f) {
 
 void tl_netburst_feed_configured(tl_netburst_feed *f) {
     const bool runs = tl_netburst_is_running(f->n), is_new = runs && !f->is_attached;
+    if (!f->is_attached)
+        f->tap.tells_all = false;
+    choose_what_is_told(f);
     if (is_new)
         attach(f);
     else if (!runs && f->is_attached)
@@ -819,6 +982,7 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
     feed_thread *t = &f->threads[index];
     const tl_probe *probe = f->host->probe;
     const uint32_t hart = f->first_hart + index;
+    source insns = {.n_more = 0}, uops = {.n_more = 0};
     t->bit_usr = index == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR;
     t->bit_os = index == 0 ? TL_ESCR_T0_OS : TL_ESCR_T1_OS;
     t->alone = t->context_from = NEVER;
@@ -832,10 +996,17 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
         status = resolve("core.build_insn", probe, hart, arena, &t->builds, err);
     if (status == TL_OK)
         status = resolve("core.trace_flush", probe, hart, arena, &t->flushes, err);
+    if (status == TL_OK)
+        status = resolve("core.retire_insn", probe, hart, arena, &insns, err);
+    if (status == TL_OK)
+        status = resolve("core.retire_uop", probe, hart, arena, &uops, err);
+    t->insns_cell = insns.more[0];
+    t->uops_cell = uops.more[0];
     f->n_sources = 0;
     for (uint32_t k = 0; k < tl_netburst_n_masks && status == TL_OK; k++) {
         if (!is_source(&tl_netburst_masks[k]))
             continue;
+        assert(f->n_sources < MAX_WATCHED);
         source *s = &t->sources[f->n_sources++];
         s->event = tl_netburst_masks[k].event;
         s->bit = tl_netburst_masks[k].bit;

@@ -11,6 +11,7 @@ static bool find(const tl_netburst *n, uint32_t thread, uint32_t msr, tl_reg_at 
 static void catch_up(tl_netburst *n, uint32_t thread) {
     if (n->host.catch_up)
         n->host.catch_up(n->host.ctx, thread);
+    tl_netburst_settle(n);
     if (n->is_stale)
         tl_netburst_configure(n);
 }
@@ -99,6 +100,7 @@ void tl_netburst_init(tl_netburst *n, const tl_netburst_settings *settings, uint
                       uint64_t *stored) {
     n->settings = *settings;
     n->n_threads = n_threads;
+    tl_netburst_lanes_choose(&n->lanes, false);
     if (host)
         n->host = *host;
     for (tl_netburst_erratum e = 0; e < TL_N_ERRATA; e++)
@@ -124,6 +126,7 @@ void tl_netburst_init(tl_netburst *n, const tl_netburst_settings *settings, uint
 }
 
 void tl_netburst_reset(tl_netburst *n) {
+    tl_netburst_settle(n);
     for (uint32_t t = 0; t < n->n_threads; t++) {
         tl_netburst_thread *thread = n->threads[t];
         thread->ds_area = 0;

@@ -267,7 +267,7 @@ void tl_netburst_count(tl_netburst *n, const tl_netburst_clock *clock);
 bool tl_netburst_is_running(const tl_netburst *n);
 // Clocks behind those counted in which no counter interrupts, if no thread tells anything in them;
 // UINT64_MAX: none ever does.
-uint64_t tl_netburst_quiet_clocks(const tl_netburst *n);
+uint64_t tl_netburst_quiet_clocks(tl_netburst *n);
 
 // ---- Precise samples.
 
@@ -277,6 +277,9 @@ bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occu
 // Something that happens to uops of an instruction when it retires: counters of NBX_SAMPLE sample
 // it precisely.
 bool tl_netburst_is_of_retirement(uint8_t event);
+// An instruction retires that has no occurrence which a sampler of the thread counts. All are
+// precise.
+void tl_netburst_passes(tl_netburst *n, uint32_t thread);
 // Stores a sample: flags, address of the instruction, then registers in the order of the record.
 enum { TL_NETBURST_RECORD_VALUES = 18 };
 void tl_netburst_assist(tl_netburst *n, uint32_t thread, const uint64_t values[TL_NETBURST_RECORD_VALUES]);

@@ -87,6 +87,8 @@ bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occu
     return true;
 }
 
+void tl_netburst_passes(tl_netburst *n, uint32_t thread) { n->threads[thread]->is_restarted = false; }
+
 void tl_netburst_has_retired(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *uops, uint32_t n_uops, uint8_t active) {
     const tl_sampling *sampling = &n->sampling[thread];
     uint32_t matching[TL_NETBURST_COUNTERS];
@@ -208,6 +210,7 @@ void tl_netburst_note_access(tl_netburst *n, uint32_t thread, const tl_nbx_acces
 void tl_netburst_assist(tl_netburst *n, uint32_t thread, const uint64_t values[TL_NETBURST_RECORD_VALUES]) {
     tl_netburst_thread *t = n->threads[thread];
     area a;
+    tl_netburst_settle(n);
     const bool has_area = read_area(n, thread, &a);
     uint32_t left = t->captured != 0 ? t->captured : UINT32_C(1) << (TL_NETBURST_PEBS_T0 + thread);
     n->is_stale = true; // an extended cascade may end

@@ -6,6 +6,7 @@
 #define TL_PMU_NETBURST_STATE_H
 
 #include "base/bits.h"
+#include "pmu/netburst/lanes.h"
 #include "pmu/netburst/netburst.h"
 
 typedef struct tl_netburst_thread { // as a hart sees the registers of its core
@@ -111,6 +112,7 @@ struct tl_netburst {
     uint32_t interrupted;                    // has driven it since reset
     uint8_t last_step[TL_NETBURST_COUNTERS]; // counted in the last clock
     uint64_t n_clocks;                       // counted since reset, the clock under way included
+    tl_netburst_lanes lanes;                 // while open: its registers are behind
 };
 
 static inline tl_netburst_thread *tl_netburst_thread_of(const tl_regfile *file) { return (tl_netburst_thread *)(uintptr_t)file; }
@@ -121,6 +123,7 @@ bool tl_netburst_may_write(const tl_netburst *n, uint32_t thread, uint32_t msr, 
 uint64_t tl_netburst_reserved_bits(const tl_netburst *n, const tl_reg_at *at); // of a write
 // count.c
 void tl_netburst_configure(tl_netburst *n);
+void tl_netburst_settle(tl_netburst *n); // closes the lanes
 void tl_netburst_update_lines(tl_netburst *n);
 // The counter counts while these threads are active, laid out as an XESCR.
 bool tl_netburst_counts_while(const tl_netburst *n, uint32_t counter, uint64_t active);

@@ -109,8 +109,8 @@ static bool fetch_traced(tl_core *core) {
     bool goes_on = true, has_delivered = false;
     const uint32_t room = front_room(core);
     width = width < room ? width : room;
-    if (TL_UNLIKELY(core->tap != NULL))
-        tap_own_fetch(core->tap);
+    if (TL_UNLIKELY(core->owner_tap != NULL))
+        tap_own_fetch(core->owner_tap);
     while (goes_on && n < width) {
         const trace_mode mode = trace_next(core, core->fetch_pc, n == 0);
         if (mode == TRACE_WAITS && n == 0) {
@@ -172,8 +172,8 @@ static uint32_t cause_of_class(tl_class cls) {
 static void resolve(tl_core *core, uint64_t seq) {
     const uint32_t entry = entry_of(core, seq);
     const tl_flow_insn *insn = &core->insn[entry];
-    if (TL_UNLIKELY(core->tap != NULL))
-        tap_own(core->tap, entry);
+    if (TL_UNLIKELY(core->owner_tap != NULL))
+        tap_own(core->owner_tap, entry);
     core->tally[CORE_RESOLVE] += 1;
     core->tally[insn->pipe.cls == TL_CLASS_BRANCH ? CORE_RESOLVE_COND : insn->is_return ? CORE_RESOLVE_RETURN : CORE_RESOLVE_INDIRECT] += 1;
     window_squash(core, seq + 1, false);
@@ -260,8 +260,8 @@ static bool retire(tl_core *core, tl_stop *ret_stop) {
             return true;
         if (TL_UNLIKELY(core->insn[entry].is_redone)) {
             const tl_class cls = (tl_class)core->insn[entry].pipe.cls;
-            if (TL_UNLIKELY(core->tap != NULL))
-                tap_own(core->tap, entry);
+            if (TL_UNLIKELY(core->owner_tap != NULL))
+                tap_own(core->owner_tap, entry);
             core->tally[CORE_REDO] += 1;
             window_squash(core, core->retired, false);
             fetch_from(core, h->pc, TL_S_HART_CYC_FLUSH);
@@ -309,8 +309,8 @@ static bool run_alone(tl_core *core, tl_stop *ret_stop) {
     tl_hart *h = core->h;
     const uint64_t cycle = h->now;
     h->pc = core->alone_pc;
-    if (TL_UNLIKELY(core->tap != NULL))
-        tap_own_alone(core->tap);
+    if (TL_UNLIKELY(core->owner_tap != NULL))
+        tap_own_alone(core->owner_tap);
     if (core->shared->traces)
         trace_end(core);
     const bool has_retired = core->flow->alone(core->flow, ret_stop);
@@ -430,8 +430,8 @@ static void clear_loads(tl_core *core) {
     if (seq == NEVER)
         return;
     const uint64_t pc = core->insn[entry_of(core, seq)].pc;
-    if (TL_UNLIKELY(core->tap != NULL))
-        tap_own(core->tap, entry_of(core, seq));
+    if (TL_UNLIKELY(core->owner_tap != NULL))
+        tap_own(core->owner_tap, entry_of(core, seq));
     core->tally[CORE_MEMORY_CLEAR] += 1;
     window_squash(core, seq, false);
     fetch_from(core, pc, TL_S_HART_CYC_FLUSH);
@@ -576,8 +576,8 @@ tl_core *core_cycle_of_two(core_run *run, tl_core *first, tl_core *second, tl_st
     if (!goes_on)
         return retires;
     const bool loses = retires == first && may_retire(second);
-    if (TL_UNLIKELY(loses && second->tap != NULL))
-        tap_own(second->tap, entry_of(second, second->retired));
+    if (TL_UNLIKELY(loses && second->owner_tap != NULL))
+        tap_own(second->owner_tap, entry_of(second, second->retired));
     second->tally[CORE_RETIRE_OTHER] += loses;
     waits |= loses;
     note_retirement(first);

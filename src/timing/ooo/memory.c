@@ -300,8 +300,8 @@ void memory_drain(tl_core *core) {
     const uint32_t size = core->store_size[store];
     port_call call;
     uint64_t translation;
-    if (TL_UNLIKELY(core->tap != NULL))
-        tap_drain(core->tap);
+    if (TL_UNLIKELY(core->owner_tap != NULL))
+        tap_drain(core->owner_tap);
     port_call_begin(core, &call);
     const bool is_native = (int32_t)(core->first_store - core->native_store) >= 0;
     if (is_native ? h->port->look_up(h, vaddr, size, true) : look_up_line(h, core->store_paddr[store], size)) {

@@ -133,6 +133,7 @@ struct tl_core {
     tl_flow *isa_flow;         // that of the instruction set
     tl_flow *flow;             // that of the tap, which passes calls on, while there is one
     core_tap *tap, *spare_tap; // NULL: none is attached, none ever was
+    core_tap *owner_tap;       // NULL: nobody asks whose counts they are
     tl_arena *arena;
     core_shared *shared;
     uint32_t thread;       // number in the core
@@ -339,8 +340,9 @@ TL_ALWAYS_INLINE void window_wake(tl_core *core, uint32_t entry, uint64_t wake) 
 void window_retry(tl_core *core, uint32_t node, uint64_t half);
 
 // tap.c: told only while core->tap is not NULL.
-// For tl_tap.owner: whose counts the next ones are. A store that drains, an instruction in flight,
-// the one that executes alone, the next one of fetch, the next one of renaming.
+// Owners of the next counts, for tl_tap.owner, only while core->owner_tap is not NULL: a store that
+// drains, an instruction in flight, the one that executes alone, the next one of fetch, the next
+// one of renaming.
 void tap_drain(const core_tap *tap);
 void tap_own(const core_tap *tap, uint32_t entry);
 void tap_own_alone(const core_tap *tap);

@@ -26,6 +26,7 @@ struct core_tap {
     // that wait for their drain.
     uint64_t retired_pc, cycle_pc, store_pc[TL_MAX_STORE_BUFFERS];
     uint64_t counted_pc; // owner of the last cycle, and of those that were skipped behind it
+    bool sees_all;       // as tl_clock_tap.tells_all, or for `tap`
     uint64_t in_vain[TL_N_UOP_VAINS];
     uint32_t n_events;
     tl_uop_event events[MAX_EVENTS];
@@ -164,9 +165,24 @@ static tl_uop_vain vain_of(core_tap *t) {
     return found;
 }
 
+static bool is_floating_point(tl_class cls) {
+    return (cls >= TL_CLASS_FP_ADD && cls <= TL_CLASS_FP_MOVE) || cls == TL_CLASS_FP_LOAD || cls == TL_CLASS_FP_STORE;
+}
+
+static void dispatch_floating_point(core_tap *t, uint32_t node) {
+    const tl_core *core = t->core;
+    if (core->state[node] == NODE_DONE && core->node_seq[node] >= t->first)
+        add(t, TL_UOP_DISPATCH, core->node_seq[node])->uop = (uint8_t)(node != (node & core->ring_mask));
+}
+
 void tap_dispatch(core_tap *t, uint32_t node) {
     const tl_core *core = t->core;
     const uint32_t entry = node & core->ring_mask;
+    if (!t->sees_all) {
+        if (TL_UNLIKELY(is_floating_point((tl_class)core->insn[entry].pipe.cls)))
+            dispatch_floating_point(t, node);
+        return;
+    }
     const uint64_t seq = core->node_seq[node];
     const tl_uop_vain vain = vain_of(t);
     if (seq < t->first)
@@ -190,10 +206,28 @@ static void add_renamed(core_tap *t) {
     }
 }
 
+// From now on the tap keeps what it did not keep before.
+static void see(core_tap *t) {
+    const bool all = t->tap || (t->clocks && t->clocks->tells_all);
+    if (TL_LIKELY(all == t->sees_all))
+        return;
+    t->sees_all = all;
+    (void)vain_of(t);
+    memcpy(t->was_dispatched, t->core->was_dispatched, sizeof t->was_dispatched);
+}
+
 void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
     const uint64_t now = t->core->h->now;
-    add_renamed(t);
+    see(t);
+    if (t->sees_all)
+        add_renamed(t);
+    else
+        t->renamed = t->core->renamed;
     tell_clock(t, now);
+    if (!t->tap) {
+        t->n_events = 0;
+        return;
+    }
     idle_until(t, now, t->idle_cause);
     if (is_busy || t->n_events > 0)
         tell_cycles(t, now, 1, cause);
@@ -221,9 +255,11 @@ void tap_rewind(core_tap *t) {
 
 static tl_flow_result fetch(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn) {
     core_tap *t = tap_of(flow);
+    if (!t->tap)
+        return t->inner->fetch(t->inner, entry, pc, ret_insn); // clocks tell nothing of a fetch
     own(t, pc);
     const tl_flow_result result = t->inner->fetch(t->inner, entry, pc, ret_insn);
-    if (result == TL_FLOW_EXECUTED && t->tap) // clocks tell nothing of a fetch
+    if (result == TL_FLOW_EXECUTED)
         add(t, TL_UOP_FETCH, t->core->fetched)->bits = t->inner->bits(t->inner, entry);
     return result;
 }
@@ -260,6 +296,10 @@ static void add_retired(core_tap *t, uint32_t entry) {
 
 static void retire(tl_flow *flow, uint32_t entry) {
     core_tap *t = tap_of(flow);
+    if (!t->sees_all && !is_control(&t->core->insn[entry])) {
+        t->inner->retire(t->inner, entry);
+        return;
+    }
     own_retirement(t, entry);
     t->inner->retire(t->inner, entry);
     if (t->tap && t->tap->retired)
@@ -269,7 +309,7 @@ static void retire(tl_flow *flow, uint32_t entry) {
 }
 
 bool tap_captures(core_tap *t, uint32_t entry) {
-    if (!t->clocks || t->core->retired < t->first)
+    if (!t->clocks || !(t->clocks->sampled >> t->core->thread & 1) || t->core->retired < t->first)
         return false;
     add_retired(t, entry);
     t->n_events -= 1; // it has not retired yet
@@ -343,6 +383,7 @@ static bool alone(tl_flow *flow, tl_stop *ret_stop) {
     }
     t->events[t->n_events++] = event;
     tell_clock(t, now);
+    see(t);
     tell_cycles(t, now, core->h->now - now, TL_S_HART_CYC_ISSUE);
     return event.has_retired;
 }
@@ -367,6 +408,7 @@ static bool resume(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask
     idle_until(t, t->core->h->now, TL_TAP_OUTSIDE);
     if (t->clocks)
         t->clocks->resume(t->clocks, t->core->h, t->core->thread);
+    see(t);
     if (t->inner->resume(t->inner, first, n, ring_mask))
         return true;
     note_all_back(t);
@@ -405,6 +447,13 @@ static void drop(tl_core *core) {
     core->tap = NULL;
 }
 
+// Only a tl_tap asks for owners.
+static void set_tap(core_tap *t, tl_tap *tap) {
+    t->tap = tap;
+    t->core->owner_tap = tap && tap->owner ? t : NULL;
+    see(t);
+}
+
 static void detach(tl_core *core) {
     core_tap *t = core->tap;
     if (!t || !t->tap)
@@ -412,7 +461,7 @@ static void detach(tl_core *core) {
     tell_idle(t);
     if (t->n_events > 0) // of a cycle that is not over; a clock tap is told at its end
         tell(t, core->h->now, 0, TL_S_HART_CYC_ISSUE, t->n_events);
-    t->tap = NULL;
+    set_tap(t, NULL);
     if (!t->clocks)
         drop(core);
 }
@@ -448,7 +497,8 @@ tl_status tl_core_tap(tl_core *core, tl_tap *tap, tl_error *err) {
     core_tap *t = begin(core, err);
     if (!t)
         return TL_ENOMEM;
-    t->tap = tap;
+    set_tap(t, tap);
+    t->retired_pc = t->cycle_pc = t->counted_pc = NEVER;
     t->end = t->idle_from = core->h->now;
     t->idle_cause = TL_TAP_OUTSIDE;
     t->first = core->fetched;
@@ -462,6 +512,7 @@ tl_status tl_core_clock_tap(tl_core *core, tl_clock_tap *tap, tl_error *err) {
         if (!t)
             return TL_ENOMEM;
         t->clocks = tap;
+        see(t);
         tap->resume(tap, core->h, core->thread);
         return TL_OK;
     }

@@ -261,8 +261,8 @@ static bool may_rename(tl_core *core) {
 }
 
 bool window_yield(tl_core *core) {
-    if (TL_UNLIKELY(core->tap != NULL))
-        tap_rename(core->tap);
+    if (TL_UNLIKELY(core->owner_tap != NULL))
+        tap_rename(core->owner_tap);
     const bool loses = may_rename(core);
     core->tally[CORE_RENAME_OTHER] += loses;
     core->slots_left = core->config->rename_width;
@@ -271,8 +271,8 @@ bool window_yield(tl_core *core) {
 }
 
 bool window_rename(tl_core *core) {
-    if (TL_UNLIKELY(core->tap != NULL))
-        tap_rename(core->tap);
+    if (TL_UNLIKELY(core->owner_tap != NULL))
+        tap_rename(core->owner_tap);
     uint32_t n = 0;
     while (core->renamed < core->fetched) {
         const uint32_t entry = entry_of(core, core->renamed), issue = core->issue[entry];
@@ -486,8 +486,8 @@ TL_ALWAYS_INLINE uint32_t oldest(const tl_core *core, uint32_t issues) {
 // The port takes the oldest ready node of these classes. Returns the classes that may still go.
 TL_ALWAYS_INLINE uint32_t take(tl_core *core, uint32_t port, uint32_t issues, uint32_t classes, uint64_t half) {
     const uint32_t node = oldest(core, issues), issue = core->issue[node];
-    if (TL_UNLIKELY(core->tap != NULL))
-        tap_own(core->tap, node & core->ring_mask);
+    if (TL_UNLIKELY(core->owner_tap != NULL))
+        tap_own(core->owner_tap, node & core->ring_mask);
     core->tally[CORE_PORT_0 + port] += 1;
     dispatch(core, node, half);
     if (TL_UNLIKELY(core->tap != NULL))
