@@ -53,15 +53,19 @@ def good(*words):
     return out, err
 
 
+def counted(name, events):
+    _, err = good(options.tally, "stat", "-j", "-e", ",".join(events), "--", *programs[name])
+    rows = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+    return {row["event"]: int(row["value"]) for row in rows if row.get("type") == "event"}
+
+
 def recorded(name):
     """The profile of a program, and its totals as tally stat counts them."""
     path = os.path.join(scratch, name + ".profile")
     if not os.path.exists(path):
         calls = ["-g"] if name == "calls" else []
         good(options.tally, "record", *calls, "-o", path, "-e", ",".join(EVENTS), "--", *programs[name])
-        _, err = good(options.tally, "stat", "-j", "-e", ",".join(EVENTS), "--", *programs[name])
-        rows = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
-        totals_of[name] = {row["event"]: int(row["value"]) for row in rows if row.get("type") == "event"}
+        totals_of[name] = counted(name, EVENTS)
         equal(sorted(totals_of[name]), sorted(EVENTS), "events of tally stat")
     return path, totals_of[name]
 
@@ -385,8 +389,24 @@ def totals_for_bencher_and_gem5_parsers():
     with open(path, encoding="utf-8") as file:
         text = file.read()
     contains(text, "---------- Begin Simulation Statistics ----------")
-    found = {m[1]: int(m[2]) for m in re.finditer(r"^(\S+)\s+(\d+)\s+# .* \(\w+\)$", text, re.M)}
-    equal(found, totals, "gem5")
+    found = {m[1]: float(m[2]) for m in re.finditer(r"^(\S+)\s+([\d.]+)\s+# .* \([\w/]+\)$", text, re.M)}
+    equal({name: found.pop(name) for name in totals}, totals, "gem5")
+    # Statistics by gem5's own names are sums of signals of tally stat.
+    of = counted("riscv64", ("hart.cycle", "hart.instret", "bp.cond", "bp.cond_miss", "l1i.access", "l1i.miss", "l1d.load", "l1d.load_miss",
+                             "l1d.store", "l1d.store_miss", "l2.read", "l2.readmiss"))
+    load, store = of["l1d.load"], of["l1d.store"]
+    misses = of["l1d.load_miss"] + of["l1d.store_miss"]
+    equal(found, {
+        "simSeconds": round(of["hart.cycle"] / 1e9, 9), "simTicks": of["hart.cycle"] * 1000, "simFreq": 1e12, "simInsts": of["hart.instret"],
+        "system.cpu.numCycles": of["hart.cycle"], "system.cpu.branchPred.condPredicted": of["bp.cond"],
+        "system.cpu.branchPred.condIncorrect": of["bp.cond_miss"],
+        "system.cpu.icache.overallHits::total": of["l1i.access"] - of["l1i.miss"], "system.cpu.icache.overallMisses::total": of["l1i.miss"],
+        "system.cpu.icache.overallAccesses::total": of["l1i.access"], "system.cpu.dcache.ReadReq.misses::total": of["l1d.load_miss"],
+        "system.cpu.dcache.ReadReq.accesses::total": load, "system.cpu.dcache.WriteReq.misses::total": of["l1d.store_miss"],
+        "system.cpu.dcache.WriteReq.accesses::total": store, "system.cpu.dcache.overallHits::total": load + store - misses,
+        "system.cpu.dcache.overallMisses::total": misses, "system.cpu.dcache.overallAccesses::total": load + store,
+        "system.l2.overallHits::total": of["l2.read"] - of["l2.readmiss"], "system.l2.overallMisses::total": of["l2.readmiss"],
+        "system.l2.overallAccesses::total": of["l2.read"]}, "statistics of gem5")
 
 
 @test
