@@ -255,6 +255,13 @@ static const tl_perf_count *read(void *r_, uint32_t *ret_n) {
     return r->counts;
 }
 
+// Parts are of events that the user named with an option. These stand first, here and in the inner
+// list.
+static const tl_perf_part *read_parts(void *r_, uint32_t *ret_n) {
+    const reader *r = r_;
+    return r->source->inner_type->read_parts(r->inner, ret_n);
+}
+
 // ---- Counters that are read once, at the end.
 
 static tl_status read_at_end(const tl_source *source, tl_machine *machine, tl_reading *reading, tl_error *err) {
@@ -326,6 +333,7 @@ static void take_hooks(own *o) {
                                .next_turn = next_turn,
                                .turn = turn,
                                .read = read,
+                               .read_parts = inner->read_parts ? read_parts : NULL,
                                .read_at_end = inner->read_at_end ? read_at_end : NULL,
                                .reader_bytes = inner->reader_bytes,
                                .rows = inner->rows ? rows : NULL};

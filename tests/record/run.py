@@ -1089,6 +1089,9 @@ def each_context_has_the_counts_of_its_process():
     contexts, whole = counts_of_contexts(f"{INSNS}:banks", program)
     equal(contexts[f"{INSNS}:banks"], truth)
     equal(whole[f"{INSNS}:banks"], (sum(truth.values()), sum(truth.values())))
+    contexts, whole = counts_of_contexts(f"retired_branches,{INSNS}:banks", program)  # beside a portable name
+    equal(contexts, {f"{INSNS}:banks": truth})
+    equal(sorted(whole), sorted([f"{INSNS}:banks", "retired_branches"]))
     pid = sorted(truth)[1]
     _, whole = counts_of_contexts(f"{INSNS},{INSNS}:ctx={pid},{INSNS}:ctx={pid + 1}", program)
     equal([value for value, _ in whole.values()], [sum(truth.values()), truth[pid], truth[pid + 1]])
