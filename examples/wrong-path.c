@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The program looks up entries of a table and skips stale ones, which are half of them. Valid entries
-// index a few numbers, which stay in the cache. Stale entries index all of a large array. A processor
-// that mispredicts the branch loads from there, too (docs/tutorials/wrong-path.md).
+// The program adds numbers that entries of a table index, and skips half of the entries as stale.
+// Valid entries index a few cached numbers. Stale entries index all of a large array. A processor
+// that mispredicts the branch loads from the array, too (docs/tutorials/wrong-path.md).
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -91,8 +91,7 @@ static uint32_t hash_of(uint64_t a, uint64_t b) {
     return (uint32_t)(key ^ key >> 29 ^ key >> 43);
 }
 
-// A larger room for n items of an array. false: the host has no memory.
-static bool grow_array(void **items, uint32_t n, uint32_t *room, size_t item_bytes) {
+bool tl_callgraph_grow(void **items, uint32_t n, uint32_t *room, size_t item_bytes) {
     if (n < *room)
         return true;
     const uint32_t more = *room == 0 ? 64 : 2 * *room;
@@ -150,7 +149,7 @@ static TL_NOINLINE uint32_t add_edge(tl_callgraph *g, const edge *found, uint64_
         e.to = add_context(
             g, &(tl_call_context){
                    .space = space, .entry_pc = e.entry_pc, .call_pc = e.from == TL_NO_CONTEXT ? 0 : e.call_pc, .parent = e.from});
-    if (e.to == TL_NO_CONTEXT || !grow_array((void **)&g->edges, g->n_edges, &g->edge_room, sizeof e)) {
+    if (e.to == TL_NO_CONTEXT || !tl_callgraph_grow((void **)&g->edges, g->n_edges, &g->edge_room, sizeof e)) {
         g->lacks_memory = true;
         return TL_NO_CONTEXT;
     }
@@ -184,7 +183,7 @@ static known_pc *known(tl_callgraph *g, uint64_t pc) { // NULL: no memory
     for (; g->pc_table.slots[at] != 0; at = (at + 1) & g->pc_table.mask)
         if (g->pcs[g->pc_table.slots[at] - 1].pc == pc)
             return &g->pcs[g->pc_table.slots[at] - 1];
-    if (!grow_array((void **)&g->pcs, g->n_pcs, &g->pc_room, sizeof *g->pcs))
+    if (!tl_callgraph_grow((void **)&g->pcs, g->n_pcs, &g->pc_room, sizeof *g->pcs))
         return NULL;
     if (4 * g->n_pcs >= g->pc_table.mask) {
         if (!empty_table(&g->pc_table, 8 * (g->n_pcs + 1 < 512 ? 512 : g->pc_room)))
@@ -266,7 +265,7 @@ void tl_callgraph_lack_memory(tl_callgraph *g) { g->lacks_memory = true; }
 static void set_current(tl_callgraph *g, uint32_t hart, const stack *s) { tl_callgraph_set_current(g, hart, s->frames[s->n - 1].context); }
 
 static bool push(tl_callgraph *g, stack *s, uint32_t context, uint64_t return_pc, uint64_t sp) {
-    if (!grow_array((void **)&s->frames, s->n, &s->room, sizeof *s->frames)) {
+    if (!tl_callgraph_grow((void **)&s->frames, s->n, &s->room, sizeof *s->frames)) {
         g->lacks_memory = true;
         return false;
     }

@@ -69,7 +69,8 @@ typedef struct tl_call_trap {
 void tl_callgraph_trap(tl_callgraph *graph, uint32_t hart, const tl_call_trap *trap);
 // A return from a trap retired and was counted. sp and priv are those of the next instruction.
 void tl_callgraph_trap_return(tl_callgraph *graph, uint32_t hart, uint64_t target, uint64_t sp, uint32_t priv);
-// The same, with and without a call graph. The return is to h->pc, in h->priv.
+// tl_callgraph_trap and tl_callgraph_trap_return for the graph of the hart, if there is one. The
+// return is to h->pc, in h->priv.
 void tl_callgraph_tell_trap(tl_hart *h, const tl_call_trap *trap);
 void tl_callgraph_tell_trap_return(tl_hart *h);
 // For the personality: a signal interrupted the hart at pc. Its handler returns to return_pc.

@@ -85,17 +85,10 @@ void tl_call_machine_free(tl_call_machine *m) {
 }
 
 static bool grow(tl_call_machine *m, void **items, uint32_t n, uint32_t *room, size_t item_bytes) {
-    if (TL_LIKELY(n < *room))
+    if (TL_LIKELY(tl_callgraph_grow(items, n, room, item_bytes)))
         return true;
-    const uint32_t more = *room == 0 ? 16 : 2 * *room;
-    void *larger = realloc(*items, more * item_bytes);
-    if (!larger) {
-        tl_callgraph_lack_memory(m->graph);
-        return false;
-    }
-    *items = larger;
-    *room = more;
-    return true;
+    tl_callgraph_lack_memory(m->graph);
+    return false;
 }
 
 static stack *stack_of(const tl_call_machine *m, uint32_t hart) { // NULL: no memory
@@ -152,7 +145,7 @@ static region *innermost_trap(const stack *s) { // NULL: none
 
 // ---- contexts in the space of the hart ----
 
-// The same path in the tree of this space.
+// Returns the context of `space` whose path has the calls of the path of `context`.
 static uint32_t carried(tl_call_machine *m, uint32_t context, uint64_t space) {
     tl_callgraph *g = m->graph;
     uint32_t n = 0, at = context;

@@ -43,5 +43,7 @@ void tl_callgraph_set_current(tl_callgraph *graph, uint32_t hart, uint32_t conte
 void tl_callgraph_name_root(tl_callgraph *graph, uint32_t context, uint64_t entry_pc);
 bool tl_callgraph_is_entry(tl_callgraph *graph, uint64_t pc); // it was called
 void tl_callgraph_lack_memory(tl_callgraph *graph);
+// Makes room for item n of an array made by malloc. *room grows. false: the host has no memory.
+bool tl_callgraph_grow(void **items, uint32_t n, uint32_t *room, size_t item_bytes);
 
 #endif

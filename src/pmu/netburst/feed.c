@@ -345,6 +345,9 @@ static bool tags_owner(const tl_netburst *n, tl_escr escr, uint8_t owner) {
     return n->escr[escr] & owner && tl_netburst_has_power(n, escr);
 }
 
+static bool is_load(tl_class cls) { return cls == TL_CLASS_LOAD || cls == TL_CLASS_FP_LOAD; }
+static bool is_store(tl_class cls) { return cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE; }
+
 enum { KIND_OF_LOADS = 2, KIND_OF_STORES = 4 }; // in the mask of uop_type
 
 static uint8_t front_kinds(const tl_netburst *n, uint8_t owner) {
@@ -356,9 +359,7 @@ static uint8_t front_kinds(const tl_netburst *n, uint8_t owner) {
 }
 
 static uint32_t front_tag(const tl_netburst_feed *f, tl_class cls, uint8_t owner) {
-    const uint32_t kind = cls == TL_CLASS_LOAD || cls == TL_CLASS_FP_LOAD     ? KIND_OF_LOADS
-                          : cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE ? KIND_OF_STORES
-                                                                              : 0;
+    const uint32_t kind = is_load(cls) ? KIND_OF_LOADS : is_store(cls) ? KIND_OF_STORES : 0;
     return f->front_kinds[owner] & kind ? TAG_FRONT : 0;
 }
 
@@ -559,12 +560,11 @@ static void note_time(const tl_netburst_feed *f, feed_thread *t, const tl_uop_ev
 
 static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     uint8_t *tags = &tags_of(t, uop->seq)[uop->uop];
-    const bool is_load = uop->cls == TL_CLASS_LOAD || uop->cls == TL_CLASS_FP_LOAD;
     uint32_t mask;
     if (TL_UNLIKELY(*f->n->control & TL_NBX_EXTENDED) && uop->uop == 0)
         note_time(f, t, uop);
     if (uop->vain != TL_UOP_EFFECTIVE) {
-        if (is_load)
+        if (is_load((tl_class)uop->cls))
             *tags |= (uint8_t)replay_tag(f->n, cause_of(uop), KIND_LOAD, owner);
         return;
     }
@@ -573,7 +573,7 @@ static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
         add(f, event, owner, 1, mask);
         *tags |= (uint8_t)execution_tags(f->n, event, mask, owner);
     }
-    if ((uop->cls == TL_CLASS_STORE || uop->cls == TL_CLASS_FP_STORE) && uop->uop == 0 && is_split(f, uop))
+    if (is_store((tl_class)uop->cls) && uop->uop == 0 && is_split(f, uop))
         *tags |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, KIND_STORE, owner);
 }
 
@@ -646,26 +646,21 @@ static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
     t->insns_after = t->h->instret;
 }
 
-static bool is_memory(tl_class cls, bool *ret_is_load) {
-    *ret_is_load = cls == TL_CLASS_LOAD || cls == TL_CLASS_FP_LOAD;
-    return *ret_is_load || cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE;
-}
-
 // The instruction as an extended record shows it.
 static void note_access(const tl_netburst_feed *f, uint32_t thread, const tl_hart *h, const tl_uop_event *event, uint32_t tags) {
     enum { FIRST_LEVEL = 1, BEYOND = 2 };
     const feed_thread *t = &f->threads[thread];
     const uint64_t dispatched = 2 * t->dispatched[event->seq % TL_MAX_IN_FLIGHT], done = t->done_half_cycles[event->seq % TL_MAX_IN_FLIGHT];
     tl_nbx_access a = {.clock = h->now, .n_retired = h->instret, .tags = (uint8_t)tags};
-    bool is_load;
     if (done > dispatched) {
         a.latency = (uint32_t)((done - dispatched + 1) / 2);
         a.flags |= TL_NBX_HAS_LATENCY;
     }
-    if (is_memory((tl_class)event->cls, &is_load)) {
+    const tl_class cls = (tl_class)event->cls;
+    if (is_load(cls) || is_store(cls)) {
         a.flags |= TL_NBX_HAS_DATA;
         a.vaddr = event->vaddr;
-        a.level = is_load ? (event->has_missed ? BEYOND : FIRST_LEVEL) : 0;
+        a.level = is_load(cls) ? (event->has_missed ? BEYOND : FIRST_LEVEL) : 0;
         if (f->host->locate && f->host->locate(f->host->ctx, f->first_hart + thread, event->vaddr, &a.paddr))
             a.flags |= TL_NBX_HAS_PHYSICAL;
     }
