@@ -434,6 +434,22 @@ static void test_cascaded_counter_of_model_2_raises_no_interrupt(void **unused) 
     }
 }
 
+// Sums of clocks that nobody reads between them wait, and none of them may wrap.
+static void test_sums_of_many_clocks_lose_nothing(void **unused) {
+    (void)unused;
+    enum { CLOCKS = 20000, EQUAL_CLOCKS = 300000 };
+    rig r = new_rig();
+    const tl_netburst_occurrence most = {TL_NB_UOPS_RETIRED, TL_ESCR_T0_USR, TL_NETBURST_MAX_OUTPUT, 1};
+    begin(&r, 2);
+    wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+    wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS);
+    for (uint32_t i = 0; i < CLOCKS; i++)
+        count(&r, 1, TL_ESCR_T0_USR, &most, 1);
+    count(&r, EQUAL_CLOCKS, TL_ESCR_T0_USR, &most, 1);
+    assert_int_equal(counter(&r, 12), (uint64_t)TL_NETBURST_MAX_OUTPUT * (CLOCKS + EQUAL_CLOCKS));
+    done(&r);
+}
+
 static void test_thresholds_part_all_clocks(void **unused) {
     (void)unused;
     for (uint32_t threshold = 0; threshold < 16; threshold++) {
@@ -625,6 +641,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_cascade_begins_in_the_clock_after_its_source),
     cmocka_unit_test(test_cascaded_counter_of_model_2_raises_no_interrupt),
     cmocka_unit_test(test_thresholds_part_all_clocks),
+    cmocka_unit_test(test_sums_of_many_clocks_lose_nothing),
     cmocka_unit_test(test_occurrence_of_no_thread_counts_while_all_are_idle),
     cmocka_unit_test(test_bus_queue_requests_match_by_the_logic_of_the_model),
     cmocka_unit_test(test_erratum_of_the_cache_reference_counts_up_to_twice_and_half),
