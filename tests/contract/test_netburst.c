@@ -169,6 +169,36 @@ static void test_counts_of_both_threads_are_the_machines_own(void **state) {
     }
 }
 
+// Counts of the FIRM of both threads: floating-point uops that executed.
+static uint64_t count_firm(uint32_t event, uint32_t mask, bool tags) {
+    tl_machine *machine = open_machine(77);
+    tl_netburst *n = pmu_of(machine, 0);
+    point(machine->harts[0], 3);
+    point(machine->harts[1], 103);
+    run_threads(machine, BOTH_THREADS, 100, false);
+    halt(machine, 0);
+    if (tags)
+        wrmsr(n, 0x3bc, 0x02ull << TL_ESCR_EVENT_LSB | 6 << TL_ESCR_MASK_LSB | 15);
+    wrmsr(n, 0x3a4, (uint64_t)event << TL_ESCR_EVENT_LSB | mask << TL_ESCR_MASK_LSB | 15);
+    wrmsr(n, TL_MSR_CCCR + 8, TL_CCCR_ENABLE | 1 << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB);
+    run_phases(machine, false);
+    const uint64_t count = rdmsr(n, TL_MSR_COUNTER + 8);
+    tl_machine_free(machine);
+    return count;
+}
+
+// The core tells dispatches of floating-point classes with effect alone, or all of them.
+static void test_floating_point_counts_the_same_beside_tags(void **state) {
+    (void)state;
+    // Double precision, single precision, moves and stores, loads.
+    static const struct { uint32_t event, mask; } events[] = {{0x0e, 1 << 15}, {0x0a, 1 << 15}, {0x2e, 1 << 3}, {0x2e, 1 << 4}};
+    for (uint32_t k = 0; k < TL_COUNT_OF(events); k++) {
+        const uint64_t alone = count_firm(events[k].event, events[k].mask, false);
+        assert_true(alone > 0);
+        assert_int_equal(alone, count_firm(events[k].event, events[k].mask, true));
+    }
+}
+
 // A19: a core that stops in each cycle does what one does that skips idle ones.
 static void test_skipped_clocks_count_as_clocks_do(void **state) {
     (void)state;
@@ -813,5 +843,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_few_runs_lead_to_an_interrupt),
     cmocka_unit_test(test_samples_name_the_load_that_missed_and_the_registers_before_it),
     cmocka_unit_test(test_counts_of_both_threads_are_the_machines_own),
+    cmocka_unit_test(test_floating_point_counts_the_same_beside_tags),
 };
 TL_TEST_MAIN(tests)
