@@ -775,7 +775,6 @@ static void watch_source(watch *w, const source *s, uint64_t mark) {
 static void begin_watch(feed_thread *t) {
     watch *w = &t->watch;
     w->n = 0;
-    w->moved = 0;
     for (uint32_t i = 0; i < t->n_watched; i++)
         watch_source(w, t->watched[i], UINT64_C(1) << i);
     watch_source(w, &t->delivers, WATCH_DELIVERS);
