@@ -14,10 +14,13 @@
 struct tl_reading;
 
 // Taker of samples. `event` is a number in tl_source.counted. Samples cost the machine nothing.
+// distance: instructions that the hart retired from the event of the sample up to it; 0: the sample
+// is at the instruction of the event.
+#define TL_UNKNOWN_DISTANCE UINT64_MAX
 typedef struct tl_sample_taker {
     uint64_t period;
-    void (*take)(void *ctx, tl_hart *h, uint32_t event, uint64_t pc); // of the hart
-    void (*lose)(void *ctx, uint32_t event, uint64_t n);              // so many were not taken
+    void (*take)(void *ctx, tl_hart *h, uint32_t event, uint64_t pc, uint64_t distance); // of the hart
+    void (*lose)(void *ctx, uint32_t event, uint64_t n);                                 // so many were not taken
     void *ctx;
 } tl_sample_taker;
 
