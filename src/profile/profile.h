@@ -202,7 +202,8 @@ TL_MUST_CHECK tl_status tl_profile_write(const tl_profile *profile, FILE *stream
 // TL_ENOENT, TL_EACCESS, TL_EIO: the file cannot be read. TL_EFORMAT: it is no profile, or a
 // damaged one. Whatever the bytes are, indexes of a profile are in range, and counts sum up to the
 // totals. Counts of contexts do, too, for each event that has any, and so do those of
-// intervals, if there are any. Samples sum up to n_samples; so do distances of an event that has any.
+// intervals, if there are any. Samples sum up to n_samples; distances do, too, for each event that
+// has any.
 TL_MUST_CHECK tl_status tl_profile_open(const char *path, tl_profile **ret_profile, tl_error *err);
 // Reads a profile from bytes of the caller, with the errors of tl_profile_open.
 TL_MUST_CHECK tl_status tl_profile_read(const void *bytes, size_t n_bytes, const char *name, tl_profile **ret_profile, tl_error *err);

@@ -400,7 +400,7 @@ static void hear(uint64_t seed, bool always, uint64_t *log, listener *l) {
     tl_machine_free(machine);
 }
 
-// What was in flight before is told as it is: why a dispatch is in vain, and which one is a replay.
+// Instructions in flight are told as they are: why a dispatch is in vain, which one is a replay.
 static void test_a_tap_that_begins_to_tell_all_tells_it_right(void **state) {
     (void)state;
     uint64_t n_words = 0;

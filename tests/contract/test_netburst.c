@@ -832,8 +832,8 @@ static void test_records_of_two_tasks_are_told_apart(void **state) {
 
 static uint32_t write_mepc(uint32_t rs) { return 0x341u << 20 | rs << 15 | 1 << 12 | 0x73; }
 
-// Machine mode returns to user mode, whose ECALL the test answers at once. The hart counts cycles of
-// user mode by itself.
+// Machine mode returns to user mode, whose ECALL the test answers at once. The hart counts cycles
+// of user mode by itself.
 static void test_clocks_of_each_privilege_are_the_machines_own(void **state) {
     (void)state;
     enum { MRET = 0x30200073, ECALL = 0x73, HANDLER_INSNS = 5, SWITCHES = 100, ALL = 0x1f };

@@ -1207,6 +1207,19 @@ def what_cannot_be_sampled_together_is_said():
 
 
 @test
+def lost_samples_are_those_of_their_event():
+    """The interrupt that asks for an empty area comes late, so both events lose samples. A period ends with a sample or a loss."""
+    events = ("uops_retired:NBOGUS:assist", "branch_retired:MMNP+MMNM+MMTP+MMTM:assist")
+    path, _, _ = record("both.profile", *NBX, "-c", "61", "--set", "netburst.pmi_latency=100000", "-e", ",".join(events), "--", guest("process_family"))
+    signals = {"uops_retired": ("core.retire_uop", "core.alone"), "branch_retired": ("hart.insn_branch", "hart.insn_jal", "hart.insn_jalr")}
+    for name, n_samples, n_lost in rows(path, "SELECT name, n_samples, n_lost FROM sampled"):
+        names = signals[name.split(":")[0]]
+        total, = rows(path, f"SELECT sum(total) FROM event WHERE name IN ({', '.join('?' for _ in names)})", *names)[0]
+        if n_lost < 20 or not total // 61 - 70 <= n_samples + n_lost <= total // 61:
+            raise AssertionError(f"{name}: {n_samples} samples, {n_lost} lost of {total} events")
+
+
+@test
 def a_lost_precise_sample_is_said_at_the_end():
     on = ("--set", "pentium4=on", "--set", "netburst.ds64=on")
     for word, verb in (("fault", "stat"), ("full", "stat"), ("full", "record")):

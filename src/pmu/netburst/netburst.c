@@ -30,7 +30,7 @@ typedef struct machine_core {
     uint32_t first_hart;
     tl_skid_deck deck;
     tl_moment due[TL_NETBURST_THREADS]; // of an interrupt that is on its way
-    // What threads had retired before the clock in which a counter overflowed last.
+    // Instructions of threads before the clock in which a counter overflowed last.
     uint64_t overflowed[TL_NETBURST_COUNTERS][TL_NETBURST_THREADS];
 } machine_core;
 #define NEVER UINT64_MAX

@@ -310,6 +310,8 @@ typedef struct tl_netburst_samples_stored {
     uint64_t n_stored, n_lost, n_faults;
 } tl_netburst_samples_stored;
 tl_netburst_samples_stored tl_netburst_samples_of(const tl_netburst *n, uint32_t thread);
+// Samples of one counter, among those of n_lost.
+uint64_t tl_netburst_lost_by(const tl_netburst *n, uint32_t counter);
 
 // ---- The design, as machines attach it.
 

@@ -15,7 +15,8 @@ static void test_models_have_the_errata_of_the_table(void **unused) {
     for (uint32_t model = 0; model <= 6; model++)
         for (uint32_t stepping = 0; stepping <= 15; stepping++)
             for (uint32_t is_none = 0; is_none < 2; is_none++) {
-                const bool is_early = model < 2 || (model == 2 && stepping < 7); // signature below F27H
+                // CPUID signatures below F27H.
+                const bool is_early = model < 2 || (model == 2 && stepping < 7);
                 const bool want[TL_N_ERRATA] = {
                     [TL_ERRATUM_IOQ_OLD_LOGIC] = model < 2,
                     [TL_ERRATUM_IOQ_IGNORES_CPL] = is_early,

@@ -31,7 +31,7 @@ typedef struct sampled_core {
     tl_netburst *n;
     uint32_t first_hart;
     area areas[TL_NETBURST_THREADS];
-    uint64_t n_lost[TL_NETBURST_THREADS]; // records that the area had no room for, as far as told
+    uint64_t n_lost[TL_NETBURST_COUNTERS]; // records that the area had no room for, as far as told
 } sampled_core;
 
 struct sampler {
@@ -178,13 +178,23 @@ static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, ui
     return true;
 }
 
-static void empty(sampled_core *c, uint32_t thread) {
-    const uint64_t n_lost = tl_netburst_samples_of(c->n, thread).n_lost;
+static void empty(sampled_core *c, uint32_t thread) { c->areas[thread].index = c->areas[thread].base; }
+
+static void tell_losses(sampled_core *c) {
     const sampler *s = c->owner;
-    c->areas[thread].index = c->areas[thread].base;
-    if (n_lost > c->n_lost[thread])
-        s->sampling.lose(s->sampling.ctx, assisted_of(s->source, thread)->event, n_lost - c->n_lost[thread]);
-    c->n_lost[thread] = n_lost;
+    for (uint32_t i = 0; i < s->source->n_sampled; i++) {
+        const uint32_t counter = s->source->plan.places[i].counter;
+        const uint64_t n_lost = tl_netburst_lost_by(c->n, counter);
+        if (n_lost > c->n_lost[counter])
+            s->sampling.lose(s->sampling.ctx, s->source->sampled[i].event, n_lost - c->n_lost[counter]);
+        c->n_lost[counter] = n_lost;
+    }
+}
+
+void netburst_sampling_tell_losses(void *sampler_) {
+    sampler *s = sampler_;
+    for (uint32_t i = 0; i < s->n_cores; i++)
+        tell_losses(&s->cores[i]);
 }
 
 // ---- The run.
