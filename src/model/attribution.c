@@ -81,10 +81,10 @@ struct tl_attribution {
     uint64_t before_space, before_pc; // the owner before, of a run of tl_attribution_own_running
     // Of the context of the owner, and of the one before; NULL: there is no call graph.
     uint64_t *owner_counts, *before_counts;
-    tl_context_sink *sink;            // or NULL
-    uint64_t outside;                 // TL_OUTSIDE, or 0
-    bool has_run;                     // some hart has
-    bool owner_is_access;             // it moves what tl_attribution_own_access says
+    tl_context_sink *sink; // or NULL
+    uint64_t outside;      // TL_OUTSIDE, or 0
+    bool has_run;          // some hart has
+    bool owner_is_access;  // it moves what tl_attribution_own_access says
     uint32_t owner_hart, before_hart;
     cell_ranges of_accesses, of_all;
     row_groups *groups; // of each row

@@ -38,7 +38,7 @@ static void move_to_context(tl_call_flight *f, uint32_t hart, uint64_t first, ui
     memset(f->sums, 0, f->n_events * sizeof *f->sums);
 }
 
-// What happens outside of the recorded part of the run is not held back.
+// Counts outside of the recorded part of the run are not held back.
 uint64_t *tl_call_flight_counts(tl_call_flight *f, uint32_t hart, uint64_t seq) {
     uint64_t *outside = tl_callgraph_outside_counts(f->graph);
     ring *r = &f->rings[hart];

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Calling contexts of a detailed core, for model/callgraph.h. The graph follows instructions that
-// retire, and an instruction counts events long before. So counts of instructions in flight are
-// held back, each for itself. They go to the context in which the instruction retires.
+// retire, and an instruction counts events long before. Its counts are held back until it retires,
+// and then go to the context under way.
 //
 // Counts of instructions that are taken back go where the wrong path began: to the instruction that
 // was mispredicted, and with it to its context, or with it to an older one that was mispredicted.
-// What is taken back for another reason is fetched again, and the oldest such instruction has all
-// counts. An interrupt takes back what no later instruction can have, so these go to the context
-// that it interrupts.
+// If there is no such instruction, the oldest that is taken back has all counts, because it is
+// fetched again. An interrupt takes back all that is in flight, and the context that it interrupts
+// has the counts.
 #ifndef TL_MODEL_CALLGRAPH_FLIGHT_H
 #define TL_MODEL_CALLGRAPH_FLIGHT_H
 

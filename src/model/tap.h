@@ -143,8 +143,8 @@ typedef struct tl_tap_owners {
     // This instruction is about to execute alone, and counts from now on belong to it. `seq` is
     // what fetch reads next. Returns its place.
     uint32_t (*alone)(tl_tap *tap, tl_hart *h, uint64_t seq, uint64_t pc);
-    // Counts from now on belong to instruction `to`, and all younger ones are about to be taken back.
-    // It was mispredicted, or is itself taken back, and will be fetched again.
+    // Counts from now on belong to instruction `to`, and all younger ones are about to be taken
+    // back. It was mispredicted, or is itself taken back and will be fetched again.
     void (*squash)(tl_tap *tap, tl_hart *h, uint64_t to);
     // Between two runs: instructions from this one on are gone.
     void (*drop)(tl_tap *tap, tl_hart *h, uint64_t first);

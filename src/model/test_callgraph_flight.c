@@ -83,7 +83,7 @@ static void test_random_paths_have_the_counts_of_single_events(void **state) {
                 depth -= 1;
                 go_back(&r.base, 0x1008 + 0x1000 * depth, SP - depth * FRAME);
             }
-        } else if (what < 96 && n_in_flight > 0) { // a misprediction, or a squash of what is fetched again
+        } else if (what < 96 && n_in_flight > 0) { // a squash; `to` may be taken back, too
             const uint64_t to = retired + random_of(&seed, n_in_flight);
             tl_call_flight_squash(r.flight, 0, to);
             for (uint32_t i = 0; i < m->n_events; i++)
@@ -119,12 +119,12 @@ static void test_wrong_path_belongs_to_the_context_of_its_branch(void **state) {
     (void)state;
     flight_rig r;
     flight_new(&r);
-    count(&r, 0, 1);                     // a call in flight,
-    count(&r, 1, 10);                    // a branch in the function,
-    count(&r, 2, 100);                   // and what it predicted wrongly
-    count(&r, 3, 1000);                  // up to the next fetch
+    count(&r, 0, 1);    // a call in flight,
+    count(&r, 1, 10);   // a branch in the function,
+    count(&r, 2, 100);  // and what it predicted wrongly
+    count(&r, 3, 1000); // up to the next fetch
     tl_call_flight_squash(r.flight, 0, 1);
-    count(&r, 2, 10000);                 // the right path
+    count(&r, 2, 10000); // the right path
     assert_int_equal(tl_call_flight_retire(r.flight, 0, 0), 0);
     call(&r.base, 0x1008, 0x2000, SP);
     const uint32_t callee = tl_call_flight_retire(r.flight, 0, 1);

@@ -706,7 +706,7 @@ def by_function(path, event, of_contexts):
 @test
 def contexts_of_a_detailed_core_are_those_of_the_fast_one():
     committed = ["cycles", "instructions", "hart.insn_load", "bp.cond_miss", "bp.target_miss", "l1d.store_miss", "core.retire_load", "core.retire_uop"]
-    wrong = {"core.load_miss": "core.load_miss_wrong", "core.load_lookup": "core.load_lookup_wrong", "core.rename_uop": "core.taken_back_uop"}
+    wrong = {"core.load_miss": "core.load_miss_wrong", "core.load_lookup": "core.load_lookup_wrong"}
     events = ",".join(committed + [*wrong, *wrong.values()])
     for program, *machine in (("process_exec", "ooo"), ("signals_delivery", "netburst"), ("threads_sync", "ooo", "--set", "core.threads=2", "--harts", "2")):
         path, status, stderr = record("detailed.profile", "-g", "-m", *machine, "-e", events, "--", guest(program))

@@ -340,9 +340,9 @@ TL_ALWAYS_INLINE void window_wake(tl_core *core, uint32_t entry, uint64_t wake) 
 void window_retry(tl_core *core, uint32_t node, uint64_t half);
 
 // tap.c: told only while core->tap is not NULL.
-// Owners of the next counts, for tl_tap.owners, only while core->owner_tap is not NULL: a store that
-// drains, an instruction in flight, the one that executes alone, the next one of fetch, the next
-// one of renaming.
+// Owners of the next counts, for tl_tap.owners, only while core->owner_tap is not NULL: a store
+// that drains, an instruction in flight, the one that executes alone, the next one of fetch, the
+// next one of renaming.
 void tap_drain(const core_tap *tap);
 void tap_own(const core_tap *tap, uint32_t entry);
 void tap_own_alone(const core_tap *tap);

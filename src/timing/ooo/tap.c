@@ -26,10 +26,10 @@ struct core_tap {
     // For tl_tap.owners: the last instruction that retired, the first one of this cycle, and stores
     // that wait for their drain.
     tl_tap_owner retired, of_cycle, stores[TL_MAX_STORE_BUFFERS];
-    tl_tap_owner counted; // owner of the last cycle, and of those that were skipped behind it
-    uint64_t squash_to;   // as tl_tap_owners.squash
+    tl_tap_owner counted;  // owner of the last cycle, and of those that were skipped behind it
+    uint64_t squash_to;    // as tl_tap_owners.squash
     uint64_t sp[MAX_RING]; // behind a jump in flight
-    bool sees_all;       // as tl_clock_tap.tells_all, or for `tap`
+    bool sees_all;         // as tl_clock_tap.tells_all, or for `tap`
     uint64_t in_vain[TL_N_UOP_VAINS];
     uint32_t n_events;
     tl_uop_event events[MAX_EVENTS];
@@ -95,7 +95,8 @@ static void tell_cycles(core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t
 
 static const tl_tap_owner nobody = {.pc = NEVER};
 
-static const tl_tap_owners *owners_of(const core_tap *t) { return t->tap ? t->tap->owners : NULL; } // NULL: nobody asks
+// NULL: nobody asks.
+static const tl_tap_owners *owners_of(const core_tap *t) { return t->tap ? t->tap->owners : NULL; }
 
 static void own(const core_tap *t, const tl_tap_owner *owner) {
     const tl_tap_owners *owners = owners_of(t);
