@@ -35,7 +35,7 @@
 #include "model/hart_signals.h"
 
 // Slots of one view. Views are U, S, M.
-enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 4096, TL_N_VIEWS = 3 };
+enum { TL_DATA_SLOTS = 4096, TL_FETCH_SLOTS = 4096, TL_N_VIEWS = 3 };
 // Never equal to a masked address of a valid line.
 static const uint64_t TL_NO_LINE = UINT64_MAX;
 
