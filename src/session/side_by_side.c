@@ -26,6 +26,7 @@ typedef struct own {
     tl_source_type type; // of base
     side sides[TL_MAX_SIDES];
     row *rows;
+    tl_counted *counted; // by row: the side's, under their names here
     uint32_t n_sides, n_harts;
 } own;
 
@@ -95,17 +96,14 @@ static tl_status part(const tl_sides *sides, const char *events, tl_strbuf *list
     return TL_OK;
 }
 
-static bool add_row(own *o, uint32_t at, uint32_t index, const tl_counted **counted, tl_arena *arena) {
+static bool add_row(own *o, uint32_t at, uint32_t index, tl_arena *arena) {
     const tl_counted *of = o->sides[at].source->counted[index];
-    tl_counted *copy = tl_arena_alloc(arena, sizeof *copy);
+    tl_counted *copy = &o->counted[o->base.n_counted];
     for (uint32_t i = 0; i < o->base.n_counted; i++)
         if (o->rows[i].side == at && o->rows[i].index == index)
             return true;
-    if (!copy)
-        return false;
     *copy = *of;
     copy->name = tl_arena_printf(arena, "%s/%s/", o->sides[at].type->pmu->name, of->name);
-    counted[o->base.n_counted] = copy;
     o->rows[o->base.n_counted++] = (row){at, index};
     return copy->name != NULL;
 }
@@ -118,19 +116,23 @@ static tl_status list_rows(own *o, const tl_sides *sides, const char *events, tl
         n += o->sides[s].source ? o->sides[s].source->n_counted : 0;
     const tl_counted **counted = tl_arena_alloc(arena, (n + 1) * sizeof *counted);
     char *list = tl_arena_strdup(arena, events), *rest = NULL;
-    if (!counted || !list || !(o->rows = tl_arena_alloc(arena, (n + 1) * sizeof *o->rows)))
+    o->rows = tl_arena_alloc(arena, (n + 1) * sizeof *o->rows);
+    o->counted = tl_arena_alloc(arena, (n + 1) * sizeof *o->counted);
+    if (!counted || !list || !o->rows || !o->counted)
         return no_memory(err);
+    for (uint32_t i = 0; i < n; i++)
+        counted[i] = &o->counted[i];
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
         for (uint32_t s = 0; s < o->n_sides; s++) {
             size_t n_bytes;
             const char *text = text_for(sides->types[s], name, &n_bytes);
             for (uint32_t k = 0; text && k < o->sides[s].source->n_counted; k++)
                 if (!strncmp(o->sides[s].source->counted[k]->name, text, n_bytes) && !o->sides[s].source->counted[k]->name[n_bytes])
-                    is_fine &= add_row(o, s, k, counted, arena);
+                    is_fine &= add_row(o, s, k, arena);
         }
     for (uint32_t s = 0; s < o->n_sides; s++)
         for (uint32_t k = 0; o->sides[s].source && k < o->sides[s].source->n_counted; k++)
-            is_fine &= add_row(o, s, k, counted, arena);
+            is_fine &= add_row(o, s, k, arena);
     o->base.counted = counted;
     return is_fine ? TL_OK : no_memory(err);
 }
@@ -163,6 +165,12 @@ static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_out
     for (uint32_t i = 0; i < o->n_sides && status == TL_OK; i++)
         if (o->sides[i].source)
             status = o->sides[i].type->attach(o->sides[i].source, machine, of_outline, of_run, &r->inner[i], err);
+    // Some designs know cells of the machine only now.
+    for (uint32_t i = 0; i < o->base.n_counted; i++) {
+        const char *name = o->counted[i].name;
+        o->counted[i] = *o->sides[o->rows[i].side].source->counted[o->rows[i].index];
+        o->counted[i].name = name;
+    }
     return status;
 }
 
