@@ -2539,6 +2539,15 @@ def designs_that_count_side_by_side_count_what_each_counts_alone():
 
 
 @guest
+def a_core_of_one_thread_has_the_detectors_of_the_pentium_4():
+    events = "global_power_events:RUNNING,branch_retired:MMNP+MMNM+MMTP+MMTM,replay_event:l1_load_miss"
+    records, status, stderr = report("-m", "ooo", "-P", "netburst", "-e", events, *program("spin", 1000))
+    equal(status, 0, stderr)
+    rows = [r for r in records if r["type"] == "event"]
+    equal([(r["event"], r["error_vs_truth"], r["value"] > 0) for r in rows], [(event, 0, True) for event in events.split(",")])
+
+
+@guest
 def portable_events_are_sums_of_a_design_s_own():
     own = "hart.insn_load,hart.insn_fp_load,hart.insn_lr,hart.insn_amo"
     rows = {r["event"]: r for r in report("-P", "rvhpm:linux", "-e", f"retired_loads,{own},stalled_cycles,hart.cycle,hart.cyc_issue",
