@@ -899,8 +899,8 @@ static void test_a_counter_that_begins_late_counts_from_there(void **state) {
     }
 }
 
-// Mask bits DI and BI of TC_deliver_mode, because thread 1 is idle, against signals that are read in
-// each cycle.
+// Mask bits DI and BI of TC_deliver_mode, because thread 1 is idle, against signals that are read
+// in each cycle.
 static void test_modes_of_fetch_are_those_of_each_cycle(void **state) {
     (void)state;
     enum { DI = 1 << 2, BI = 1 << 5, CYCLES = 20000 };
