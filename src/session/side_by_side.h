@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several PMU designs that count one run side by side: `-P rvhpm:linux,netburst`. They are one
+// Several PMU designs that count one run side by side: `-P NAME,NAME`. They are one
 // source, whose events are named DESIGN/EVENT/.
 #ifndef TL_SESSION_SIDE_BY_SIDE_H
 #define TL_SESSION_SIDE_BY_SIDE_H
