@@ -2281,7 +2281,6 @@ def forwarding_that_cannot_be_is_refused():
 def records_that_cannot_be_are_refused():
     trace = os.path.join(scratch, "refused")
     fails(["record", "--pipeline", "-o", trace, "--with-sources", *program()], 2, "--with-sources are of a profile")
-    fails(["record", "-g", "-o", trace, "-m", "ooo", *program()], 2, "-g: machine ooo has an out-of-order core", "leave -g out")
     fails(["record", "--pipeline", *program()], 2, "-o FILE is needed")
     fails(["record", "--pipeline", "-o", trace], 2, "no program to run; write tally record")
     fails(["record", "--pipeline", "-o", trace, "-m", "rocket", *program()], 2, "machine rocket has an in-order core", "such as ooo")
