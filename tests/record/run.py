@@ -1308,6 +1308,24 @@ def what_cannot_be_sampled_together_is_said():
 
 
 @test
+def bounds_of_active_threads_part_the_clocks():
+    """Each clock of thread 0 has the other thread active or idle. Modes of the CCCR are bounds, too."""
+    clocks = "global_power_events:RUNNING:t0"
+
+    def counted(*events, nbx=True):
+        status, _, stderr = tally("stat", "-j", "-o", file("bounds.json"), *NETBURST, *(("--set", "netburst.nbx=on") if nbx else ()), "-e", ",".join(events), "--", guest("threads_basic"))
+        equal(status, 0, stderr)
+        with open(file("bounds.json"), encoding="utf-8") as lines:
+            found = {row["event"]: row["value"] for row in map(json.loads, lines) if row["type"] == "event" and row["scope"] == "machine"}
+        return [found[event] for event in events]
+    every, beside, alone = counted(clocks, clocks + ":with=2", clocks + ":without=2")
+    if not 0 < beside < every or beside + alone != every:
+        raise AssertionError(f"{every} clocks, {beside} beside the other thread, {alone} alone")
+    equal(counted(clocks + ":active=1..2", clocks + ":active=2", clocks + ":active=1..1"), [every, beside, alone])
+    equal(counted(clocks + ":active=both", clocks + ":active=single", nbx=False), [beside, alone])
+
+
+@test
 def lost_samples_are_those_of_their_event():
     """The interrupt that asks for an empty area comes late, so both events lose samples. A period ends with a sample or a loss."""
     events = ("uops_retired:NBOGUS:assist", "branch_retired:MMNP+MMNM+MMTP+MMTM:assist")

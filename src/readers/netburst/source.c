@@ -63,7 +63,8 @@ static const struct {
 // The text of a formula; NULL: no signals say it.
 static const char *truth_text(const tl_netburst_request *request, tl_arena *arena) {
     const char *text = NULL;
-    if (request->owners != 0 || request->threads != 0 || request->context_mask != 0 || request->filter != 3 << TL_CCCR_THREAD_LSB)
+    if (request->owners != 0 || request->threads != 0 || request->context_mask != 0 || request->bounds != 0 || request->idle != 0 ||
+        request->filter != 3 << TL_CCCR_THREAD_LSB)
         return NULL;
     for (uint32_t i = 0; i < TL_COUNT_OF(truths); i++)
         if (truths[i].event == request->event && truths[i].mask == request->mask && truths[i].upstream == request->upstream &&
@@ -132,7 +133,8 @@ static uint32_t n_threads_of(const tl_config *config) { return config->core.thre
 static tl_status check_nbx(const tl_netburst_request *request, const tl_netburst_settings *settings, const tl_config *config, bool samples,
                            tl_error *err) {
     const uint32_t n_threads = n_threads_of(config);
-    const uint32_t threads = (uint32_t)(request->threads | request->threads >> TL_NBX_OS_LSB);
+    const uint32_t threads =
+        (uint32_t)(request->threads | request->threads >> TL_NBX_OS_LSB | request->bounds >> TL_NBX_ACTIVE_LSB) | request->idle;
     const char *option = tl_netburst_nbx_option(request);
     if (!option)
         return TL_OK;
