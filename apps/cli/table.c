@@ -244,14 +244,14 @@ enum {
 const cli_option cli_option_rows[] = {
     {B, OPT_REPORT, 0, "stat", NULL, WHAT, "Print the counts of the run at its end, as tally stat does.", NULL},
     {W, OPT_VARY, 0, "vary", "KEY=VALUES", WHAT,
-     "A key of machine descriptions, or machine, and its values, separated by commas, or by semicolons if a value has commas: "
+     "A key of machine descriptions, machine, or pmu with designs as for -P, and its values, separated by commas, or by semicolons if a value has commas: "
      "l1d.size=8KiB,16KiB; 'l1d=32K,8,64;16K,4,64'. May be repeated; the last one varies fastest.",
      "@keys"},
     {R | W, OPT_EVENTS, 'e', "event", "LIST", WHAT,
      "Events, signals or globs, separated by commas: perf's names (cycles, L1-dcache-load-misses), signals of the machine "
      "(l1d.load_miss, hart0.l1d.load_miss), patterns (l2.*). May be repeated.",
      "@events"},
-    {S, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT,
+    {S | W, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT,
      "Print what Linux perf would report from this PMU of the machine, multiplexed if there are more events than counters, beside the truth "
      "and with its error. Events are then perf's names, those of tally list events -P NAME, and rHEX.",
      "@pmus"},
