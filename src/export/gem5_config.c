@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The machine as gem5's config.ini: a section for each object, by the names of gem5's classic memory
-// system. Only what the machine has stands there, under keys that readers of such files look up:
-// converters for McPAT read sizes, ways, latencies and clocks. Times are in ticks of a picosecond.
+// The machine as gem5's config.ini: a section for each object, by the names of gem5's classic
+// memory system. Readers of such files, as converters for McPAT, look up sizes, ways, latencies and
+// clocks. A key stands there if the machine has such a thing. Times are ticks of a picosecond.
 #include <inttypes.h>
 #include <string.h>
 
@@ -69,9 +69,8 @@ static const char *policy_of(const char *name) {
     return "";
 }
 
-// What a cache of gem5 needs to know. A key of the machine is "NAME.size", "NAME.ways" and so on.
 typedef struct cache {
-    const char *path, *name;
+    const char *path, *name; // of gem5, and of the machine's keys: "system.l2", "l2"
     uint64_t latency_cycles, mshrs;
 } cache;
 
@@ -186,7 +185,7 @@ static void put_cpu(ini *to, const char *cpu, uint64_t number, uint64_t n_thread
     }
 }
 
-// A row that is open costs row_hit; one that is closed, tRCD more; another one that is open, tRP more.
+// An open row costs row_hit, a closed one tRCD more, and one that must be closed first tRP more.
 static void put_memory(ini *to, uint64_t n_channels) {
     const uint64_t hit = count_of(to, "mem.row_hit"), miss = count_of(to, "mem.row_miss"), conflict = count_of(to, "mem.row_conflict");
     for (uint64_t i = 0; i < n_channels; i++) {

@@ -35,7 +35,7 @@ static const char *shown(const tl_sweep_value *value, char text[TL_NUMBER_BYTES]
     return tl_format_metric(value->value.real, text);
 }
 
-// The head of a column. What a PMU's count brings along stands behind it, under a short name.
+// The head of a column. Truth and error stand behind their count, so their heads are short.
 static const char *head(const tl_sweep_value *column) {
     switch (column->kind) {
     case TL_SWEEP_SHARE: return "on_counter";
@@ -202,7 +202,7 @@ static void put_json_value(tl_json *json, const char *name, const tl_value *valu
         tl_json_null(json, name);
 }
 
-// What belongs to the counts of a PMU. The values of one count stand together.
+// Truth, error and share of each count of a PMU. Values of one count stand together.
 static void put_json_pmu(tl_json *json, const tl_sweep_row *row) {
     static const char *const names[] = {[TL_SWEEP_SHARE] = "on_counter", [TL_SWEEP_TRUTH] = "truth", [TL_SWEEP_ERROR] = "error_vs_truth"};
     tl_json_begin_object(json, "pmu");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The picture of a sweep: a panel for each event and metric, the first key along x, a line for each
-// combination of the other keys, and one for the truth beside each line of a PMU's counts. Values keep the distances of their places, not of their sizes,
-// because 8KiB, 16KiB, 32KiB and lru, fifo, random are read alike.
+// combination of the other keys, and one for the truth beside each line of a PMU's counts. Values
+// keep the distances of their places, not of their sizes, because 8KiB, 16KiB, 32KiB and lru, fifo,
+// random are read alike.
 #include "report/sweep.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ typedef struct picture {
     char (*names)[NAME_BYTES]; // of lines, two for each: its own and that of its truth
 } picture;
 
-// What a panel draws. truth NULL: no PMU counted the event.
+// A column that is drawn. truth NULL: no PMU counted the event.
 typedef struct graph {
     const tl_sweep_value *column, *truth;
 } graph;
