@@ -828,7 +828,55 @@ static void test_records_of_two_tasks_are_told_apart(void **state) {
     close_kernel(&t.k);
 }
 
+// ---- Privileges.
+
+static uint32_t write_mepc(uint32_t rs) { return 0x341u << 20 | rs << 15 | 1 << 12 | 0x73; }
+
+// Machine mode returns to user mode, whose ECALL the test answers at once. The hart counts cycles
+// of user mode by itself.
+static void test_clocks_of_each_privilege_are_the_machines_own(void **state) {
+    (void)state;
+    enum { MRET = 0x30200073, ECALL = 0x73, HANDLER_INSNS = 5, SWITCHES = 100, ALL = 0x1f };
+    static const char *const on[] = {"pentium4=on", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", on);
+    tl_privileged_reset(k.h);
+    k.h->pc = TL_RAM_BASE_PADDR;
+    k.h->client = &k;
+    k.rv->csr.pmpcfg[0] = ALL;
+    k.rv->csr.pmpaddr[0] = (UINT64_C(1) << 54) - 1;
+    k.rv->csr.pmp_generation += 1;
+    put_ring(&k, FAR_LINES, FAR_STRIDE);
+    k.rv->csr.mtvec = TL_RAM_BASE_PADDR;
+    emit_n(&k, HANDLER_INSNS, divide(T2, T2, T1));
+    emit(&k, write_mepc(A1));
+    emit(&k, MRET);
+    const uint64_t user = TL_RAM_BASE_PADDR + 4 * k.n;
+    emit(&k, ld(T0, T0, 0));
+    emit_n(&k, HANDLER_INSNS, add(T2, T2, T0));
+    emit(&k, ECALL);
+    memcpy(k.machine->ram, k.words, k.n * sizeof k.words[0]);
+    k.rv->x[A1] = user;
+    tl_netburst *n = pmu_of(k.machine, 0);
+    wrmsr(n, 0x3a2, 0x26000204); // running clocks of user mode
+    wrmsr(n, 0x3a3, 0x26000208); // of the others
+    wrmsr(n, TL_MSR_CCCR + 0, 0x0003d000);
+    wrmsr(n, TL_MSR_CCCR + 2, 0x0003d000);
+    for (uint32_t n_switches = 0; n_switches < SWITCHES;) {
+        k.h->horizon = k.h->insn_limit = UINT64_MAX;
+        assert_int_equal(k.h->engine->run(k.h), TL_STOP_TRAP);
+        assert_int_equal(k.h->trap_cause, TL_CAUSE_ECALL_U);
+        tl_take_exception(k.h);
+        n_switches += 1;
+        const uint64_t of_user = read_signal(&k, "hart0.cycle_u"), all = read_signal(&k, "hart0.cycle");
+        assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 0), of_user);
+        assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 2), all - of_user);
+    }
+    close_kernel(&k);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_clocks_of_each_privilege_are_the_machines_own),
     cmocka_unit_test(test_a_write_of_the_root_switches_the_context),
     cmocka_unit_test(test_records_of_two_tasks_are_told_apart),
     cmocka_unit_test(test_a_load_of_a_device_has_no_tag),

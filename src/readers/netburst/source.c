@@ -288,19 +288,6 @@ static void add_part(reader *r, uint32_t event, uint64_t context, uint64_t count
     r->parts[i].count += count;
 }
 
-static void add_banks(reader *r, tl_netburst *n) {
-    const netburst_source *o = r->plan;
-    const uint32_t n_banks = (uint32_t)msr_of(n, TL_MSR_NBX_BANK_STATUS) & 0xff;
-    for (uint32_t bank = 0; bank < n_banks; bank++) {
-        (void)!tl_netburst_wrmsr(n, 0, TL_MSR_NBX_BANK, bank);
-        for (uint32_t i = 0; i < o->n_counting; i++) {
-            const uint64_t count = msr_of(n, TL_MSR_NBX_BANK_COUNTER + o->plan.places[i].counter);
-            if (o->requests[o->counting[i]].is_banked && count != 0)
-                add_part(r, o->counting[i], msr_of(n, TL_MSR_NBX_BANK_TAG), count);
-        }
-    }
-}
-
 static bool has_banks(const netburst_source *o) {
     bool result = false;
     for (uint32_t e = 0; e < o->n_requests; e++)
@@ -308,23 +295,20 @@ static bool has_banks(const netburst_source *o) {
     return result;
 }
 
-static void take_parts(reader *r) {
-    if (!has_banks(r->plan))
-        return;
-    memcpy(r->parts, r->kept, sizeof r->parts);
-    r->n_parts = r->n_kept;
-    for (uint32_t hart = 0; hart < r->machine->n_harts; hart += r->n_threads)
-        add_banks(r, pmu_of(r, hart));
-}
-
-// The sum of all banks, or the counter.
-static uint64_t count_of(const netburst_source *o, tl_netburst *n, uint32_t i) {
+// The sum of all banks, or the counter. Banks that hold something become parts.
+static uint64_t take_count(reader *r, tl_netburst *n, uint32_t i) {
+    const netburst_source *o = r->plan;
+    const uint32_t event = o->counting[i], counter = o->plan.places[i].counter;
     uint64_t sum = 0;
-    if (!o->requests[o->counting[i]].is_banked)
-        return counter_of(n, o->plan.places[i].counter);
-    for (uint32_t bank = 0; bank < (msr_of(n, TL_MSR_NBX_BANK_STATUS) & 0xff); bank++) {
+    if (!o->requests[event].is_banked)
+        return counter_of(n, counter);
+    const uint32_t n_banks = (uint32_t)msr_of(n, TL_MSR_NBX_BANK_STATUS) & 0xff;
+    for (uint32_t bank = 0; bank < n_banks; bank++) {
         (void)!tl_netburst_wrmsr(n, 0, TL_MSR_NBX_BANK, bank);
-        sum += msr_of(n, TL_MSR_NBX_BANK_COUNTER + o->plan.places[i].counter);
+        const uint64_t count = msr_of(n, TL_MSR_NBX_BANK_COUNTER + counter);
+        if (count != 0)
+            add_part(r, event, msr_of(n, TL_MSR_NBX_BANK_TAG), count);
+        sum += count;
     }
     return sum;
 }
@@ -341,6 +325,8 @@ static void empty_banks(const netburst_source *o, tl_netburst *n) {
 
 static void take_counts(reader *r) {
     const netburst_source *o = r->plan;
+    memcpy(r->parts, r->kept, r->n_kept * sizeof r->parts[0]);
+    r->n_parts = r->n_kept;
     for (uint32_t hart = 0; hart < r->machine->n_harts; hart++) {
         const uint64_t now = r->machine->harts[hart]->now;
         for (uint32_t e = 0; e < o->n_requests; e++) {
@@ -350,13 +336,12 @@ static void take_counts(reader *r) {
         }
         for (uint32_t i = 0; hart % r->n_threads == 0 && i < o->n_counting; i++) {
             uint64_t *last = &r->last[hart * o->n_counting + i];
-            const uint64_t value = count_of(o, pmu_of(r, hart), i);
+            const uint64_t value = take_count(r, pmu_of(r, hart), i);
             r->counts[hart * o->n_requests + o->counting[i]].count += (value - *last) & TL_NETBURST_VALUE;
             *last = value;
         }
         r->since[hart] = now;
     }
-    take_parts(r);
 }
 
 static void enable(void *reader_) {
@@ -372,7 +357,7 @@ static void enable(void *reader_) {
         for (uint32_t i = 0; hart % r->n_threads == 0 && i < o->plan.n_writes; i++)
             (void)!tl_netburst_wrmsr(pmu_of(r, hart), 0, o->plan.writes[i].msr, o->plan.writes[i].value);
         for (uint32_t i = 0; hart % r->n_threads == 0 && i < o->n_counting; i++)
-            r->last[hart * o->n_counting + i] = count_of(o, pmu_of(r, hart), i);
+            r->last[hart * o->n_counting + i] = counter_of(pmu_of(r, hart), o->plan.places[i].counter);
     }
 }
 
@@ -421,5 +406,6 @@ const tl_source_type tl_source_netburst = {
     .attach_sampling = netburst_sampling_attach,
     .begin_sampling = netburst_sampling_begin,
     .interrupted = netburst_sampling_interrupted,
+    .tell_losses = netburst_sampling_tell_losses,
     .sampling_method = netburst_sampling_method,
 };
