@@ -69,6 +69,7 @@ bench:
 	@bench/run.py $(BENCH)
 	@bench/large.py $(filter --quick --record,$(BENCH))
 	@bench/record.py $(filter --quick --record,$(BENCH))
+	@bench/record.py --memory $(filter --record,$(BENCH))
 	@bench/contexts.py $(filter --record,$(BENCH))
 	@bench/system.py $(filter --quick --record,$(BENCH))
 	@bench/arm64.py $(filter --quick --record,$(BENCH))

@@ -244,14 +244,14 @@ enum {
 const cli_option cli_option_rows[] = {
     {B, OPT_REPORT, 0, "stat", NULL, WHAT, "Print the counts of the run at its end, as tally stat does.", NULL},
     {W, OPT_VARY, 0, "vary", "KEY=VALUES", WHAT,
-     "A key of machine descriptions, or machine, and its values, separated by commas, or by semicolons if a value has commas: "
+     "A key of machine descriptions, machine, or pmu with designs as for -P, and its values, separated by commas, or by semicolons if a value has commas: "
      "l1d.size=8KiB,16KiB; 'l1d=32K,8,64;16K,4,64'. May be repeated; the last one varies fastest.",
      "@keys"},
     {R | W, OPT_EVENTS, 'e', "event", "LIST", WHAT,
      "Events, signals or globs, separated by commas: perf's names (cycles, L1-dcache-load-misses), signals of the machine "
      "(l1d.load_miss, hart0.l1d.load_miss), patterns (l2.*). May be repeated.",
      "@events"},
-    {S, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT,
+    {S | W, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT,
      "Print what Linux perf would report from this PMU of the machine, multiplexed if there are more events than counters, beside the truth "
      "and with its error. Events are then perf's names, those of tally list events -P NAME, and rHEX. NAME,NAME counts with several PMUs "
      "side by side in one run; events are then portable ones, which each counts that can, or NAME/EVENT/.",
@@ -319,7 +319,9 @@ const cli_option cli_option_rows[] = {
     {E, OPT_COLUMNS, 'e', "event", "LIST", WHAT,
      "Events to export, separated by commas, or globs; they must add up over instructions. Default: the recorded ones. Format folded writes the first.",
      "@events"},
-    {E, OPT_OUTPUT, 'o', "output", "FILE", HOW, "Write to FILE; - is standard output.", "@files"},
+    {E, OPT_OUTPUT, 'o', "output", "FILE", HOW,
+     "Write to FILE; - is standard output. In a folder the file has its default name, and gem5 writes config.ini beside stats.txt.",
+     "@files"},
     {N | X | E, OPT_INPUT, 'i', "input", "FILE", WHAT, "The profile.", "@files"},
     {N, OPT_HTML, 0, "html", "FILE", HOW,
      "One page for a browser, which needs no network: flame graph (with tally record -g), functions, their source and instructions. - is standard output.",

@@ -7,7 +7,8 @@
 --
 -- A later version of the program may add tables and indexes under this version; it changes none of these.
 
--- The heading of a run: the members of "run" in tally stat --json that are texts or numbers, and "argv" as JSON.
+-- The heading of a run: the members of the header in tally stat --json that are texts or numbers, and "argv" and "env" as JSON.
+-- "config.KEY" is a setting of the machine, and "machine.KEY" one that is not as the machine's description has it.
 CREATE TABLE run (
     name TEXT PRIMARY KEY NOT NULL,
     value TEXT NOT NULL

@@ -22,6 +22,7 @@ typedef struct tl_export_row {
     const char *file;    // default name of a file
     const char *meaning; // one sentence: what is written, and who opens it
     bool is_binary;
+    const char *companion; // a format that readers expect beside this one in a folder, or NULL
 } tl_export_row;
 
 TL_API uint32_t tl_export_n_rows(void);

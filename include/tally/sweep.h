@@ -43,12 +43,13 @@ typedef struct tl_sweep_cell {
 } tl_sweep_cell;
 
 // Each text of `varies` (NULL-terminated) is "KEY=VALUE,VALUE..." with a key of machine
-// descriptions, or "machine=NAME,NAME". Values are separated by ';' if the text has one, because
-// "l1d=32K,8,64" has commas itself. `options` are those of tl_run_new, of TL_RUN_USER or
-// TL_RUN_BARE, without intervals, `pmu` and regions. Their texts must outlive the sweep. Without
-// events and metrics the columns are cycles, instructions and cpi. A cell whose machine is
-// impossible fails at once. TL_EINVAL, TL_ENOENT: no cell is possible, or a text, an event or a
-// metric is wrong.
+// descriptions, "machine=NAME,NAME", or "pmu=NAME:PRESET,NAME:PRESET", which stands for the option
+// pmu. Values are separated by ';' if the text has one, because "l1d=32K,8,64" has commas itself.
+// `options` are those of tl_run_new, of TL_RUN_USER or TL_RUN_BARE, without intervals and regions.
+// Their texts must outlive the sweep. Without events and metrics the columns are cycles,
+// instructions and cpi, or what the pmu counts by default. A cell whose machine is impossible fails
+// at once. TL_EINVAL, TL_ENOENT: no cell is possible, two cells are one machine, or a text, an
+// event or a metric is wrong.
 TL_MUST_CHECK TL_API tl_status tl_sweep_new(const tl_run_options *options, const char *const *varies, tl_sweep **ret_sweep, tl_error *err);
 
 TL_API uint32_t tl_sweep_n_cells(const tl_sweep *sweep);

@@ -12,7 +12,7 @@ TL_API void tl_export_row_at(uint32_t index, tl_export_row *ret_row) {
     tl_export_row row = {0};
     if (index < tl_export_n_formats) {
         const tl_export_format *format = &tl_export_formats[index];
-        row = (tl_export_row){0, format->name, format->file, format->meaning, format->is_binary};
+        row = (tl_export_row){0, format->name, format->file, format->meaning, format->is_binary, format->companion};
     }
     tl_api_fill(ret_row, &row, sizeof row);
 }

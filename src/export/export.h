@@ -16,6 +16,7 @@ typedef struct tl_export_format {
     const char *meaning; // one sentence: who opens it
     bool is_binary;
     tl_status (*write)(const tl_profile *profile, const tl_export_measures *measures, FILE *stream, tl_error *err);
+    const char *companion; // another format, whose file stands beside this one in a folder, or NULL
 } tl_export_format;
 
 extern const tl_export_format tl_export_formats[];

@@ -14,6 +14,7 @@ tl_export_write_fn tl_export_callgrind;
 tl_export_write_fn tl_export_firefox;
 tl_export_write_fn tl_export_folded;
 tl_export_write_fn tl_export_gem5;
+tl_export_write_fn tl_export_gem5_config;
 tl_export_write_fn tl_export_openmetrics;
 tl_export_write_fn tl_export_perf_script;
 tl_export_write_fn tl_export_perfdata;

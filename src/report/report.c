@@ -132,6 +132,21 @@ const char *tl_format_seconds(uint64_t ns, char ret_text[TL_NUMBER_BYTES]) {
     return ret_text;
 }
 
+const char *tl_format_share(double share, char ret_text[TL_NUMBER_BYTES]) {
+    char number[TL_NUMBER_BYTES];
+    snprintf(ret_text, TL_NUMBER_BYTES, "%.40s %%", tl_format_fixed(100 * share, 2, number));
+    return ret_text;
+}
+
+const char *tl_format_error(double error, char ret_text[TL_NUMBER_BYTES]) {
+    char number[TL_NUMBER_BYTES];
+    if (error == 0)
+        return "exact";
+    const double percent = error < 0 ? -100 * error : 100 * error;
+    snprintf(ret_text, TL_NUMBER_BYTES, "%c%.40s %%", error < 0 ? '-' : '+', tl_format_fixed(percent, percent >= 0.01 ? 2 : 6, number));
+    return ret_text;
+}
+
 const char *tl_format_metric(double value, char ret_text[TL_NUMBER_BYTES]) {
     double size = fabs(value);
     if (value >= 1000 && value < 1e18)

@@ -51,6 +51,10 @@ const char *tl_format_fixed(double value, unsigned n_decimals, char ret_text[TL_
 const char *tl_format_seconds(uint64_t ns, char ret_text[TL_NUMBER_BYTES]);
 // Takes as many decimals as the value needs.
 const char *tl_format_metric(double value, char ret_text[TL_NUMBER_BYTES]);
+// Writes "48.13 %".
+const char *tl_format_share(double share, char ret_text[TL_NUMBER_BYTES]);
+// Writes "-0.44 %" or "exact".
+const char *tl_format_error(double error, char ret_text[TL_NUMBER_BYTES]);
 // Returns "truth", "pmu", "derived" or "estimate".
 const char *tl_report_kind(const tl_row *row);
 // The rows of one region. All else is borrowed.

@@ -26,9 +26,40 @@ static bool has_value(const tl_sweep_value *value) { return value && value->valu
 static const char *shown(const tl_sweep_value *value, char text[TL_NUMBER_BYTES]) {
     if (!has_value(value))
         return "-";
+    if (value->kind == TL_SWEEP_SHARE)
+        return tl_format_share(value->value.real, text);
+    if (value->kind == TL_SWEEP_ERROR)
+        return tl_format_error(value->value.real, text);
     if (value->value.kind == TL_VALUE_INTEGER)
         return tl_format_grouped(value->value.integer, text);
     return tl_format_metric(value->value.real, text);
+}
+
+// The head of a column. Truth and error stand behind their count, so their heads are short.
+static const char *head(const tl_sweep_value *column) {
+    switch (column->kind) {
+    case TL_SWEEP_SHARE: return "on_counter";
+    case TL_SWEEP_TRUTH: return "truth";
+    case TL_SWEEP_ERROR: return "error";
+    case TL_SWEEP_EVENT:
+    case TL_SWEEP_METRIC: break;
+    }
+    return column->name;
+}
+
+// Leaves out shares of time that are 100 % in all cells: people need not read them.
+static void drop_whole_shares(const tl_sweep *sweep, tl_sweep_columns *columns) {
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < columns->n; c++) {
+        bool is_whole = columns->items[c]->kind == TL_SWEEP_SHARE;
+        for (uint32_t i = 0; is_whole && i < sweep->n_cells; i++) {
+            const tl_sweep_value *value = tl_sweep_find(&sweep->cells[i], columns->items[c]);
+            is_whole = !has_value(value) || value->value.real == 1;
+        }
+        if (!is_whole)
+            columns->items[n++] = columns->items[c];
+    }
+    columns->n = n;
 }
 
 // The remark behind a row, or "".
@@ -63,7 +94,7 @@ static void measure(const tl_sweep *sweep, const tl_sweep_columns *columns, widt
             ret->keys[k] = wider(ret->keys[k], sweep->keys[k].values[v]);
     }
     for (uint32_t c = 0; c < columns->n; c++) {
-        ret->columns[c] = wider(0, columns->items[c]->name);
+        ret->columns[c] = wider(0, head(columns->items[c]));
         for (uint32_t i = 0; i < sweep->n_cells; i++)
             ret->columns[c] = wider(ret->columns[c], shown(tl_sweep_find(&sweep->cells[i], columns->items[c]), number));
     }
@@ -76,15 +107,15 @@ static tl_status put_text(const tl_sweep *sweep, const tl_sweep_columns *columns
         return tl_fail(err, TL_ENOMEM, "the host has no memory left");
     measure(sweep, columns, &w);
     const uint32_t n_failed = n_in_state(sweep, TL_SWEEP_FAILED);
-    fprintf(stream, "# %s%s%s: %u cell%s", sweep->program, sweep->machine ? " on " : "", sweep->machine ? sweep->machine : "",
-            sweep->n_cells, sweep->n_cells == 1 ? "" : "s");
+    fprintf(stream, "# %s%s%s%s%s: %u cell%s", sweep->program, sweep->machine ? " on " : "", sweep->machine ? sweep->machine : "",
+            sweep->pmu ? ", pmu " : "", sweep->pmu ? sweep->pmu : "", sweep->n_cells, sweep->n_cells == 1 ? "" : "s");
     if (n_failed > 0)
         fprintf(stream, ", %u failed", n_failed);
     fputs("\n#\n#", stream);
     for (uint32_t k = 0; k < sweep->n_keys; k++)
         fprintf(stream, "%s%*s", k ? "  " : " ", w.keys[k], sweep->keys[k].name);
     for (uint32_t c = 0; c < columns->n; c++)
-        fprintf(stream, "  %*s", w.columns[c], columns->items[c]->name);
+        fprintf(stream, "  %*s", w.columns[c], head(columns->items[c]));
     fputc('\n', stream);
     for (uint32_t i = 0; i < sweep->n_cells; i++) {
         const tl_sweep_row *row = &sweep->cells[i];
@@ -104,7 +135,7 @@ static void put_markdown(const tl_sweep *sweep, const tl_sweep_columns *columns,
     for (uint32_t k = 0; k < sweep->n_keys; k++)
         fprintf(stream, " %s |", sweep->keys[k].name);
     for (uint32_t c = 0; c < columns->n; c++)
-        fprintf(stream, " %s |", columns->items[c]->name);
+        fprintf(stream, " %s |", head(columns->items[c]));
     fputs(" remark |\n|", stream);
     for (uint32_t c = 0; c < sweep->n_keys + columns->n; c++)
         fputs("---:|", stream);
@@ -119,6 +150,14 @@ static void put_markdown(const tl_sweep *sweep, const tl_sweep_columns *columns,
     }
 }
 
+// Heads are unique there: "cycles", "cycles.truth".
+static void put_csv_head(FILE *stream, const tl_sweep_value *column) {
+    char text[REMARK_BYTES];
+    const bool is_own = column->kind == TL_SWEEP_EVENT || column->kind == TL_SWEEP_METRIC;
+    snprintf(text, sizeof text, "%s%s%s", column->name, is_own ? "" : ".", is_own ? "" : head(column));
+    tl_csv_put_cell(stream, text);
+}
+
 static void put_csv(const tl_sweep *sweep, const tl_sweep_columns *columns, FILE *stream) {
     char number[32], words[REMARK_BYTES];
     fputs("cell", stream);
@@ -126,7 +165,7 @@ static void put_csv(const tl_sweep *sweep, const tl_sweep_columns *columns, FILE
         fprintf(stream, ",%s", sweep->keys[k].name);
     for (uint32_t c = 0; c < columns->n; c++) {
         fputc(',', stream);
-        tl_csv_put_cell(stream, columns->items[c]->name);
+        put_csv_head(stream, columns->items[c]);
     }
     fputs(",remark\n", stream);
     for (uint32_t i = 0; i < sweep->n_cells; i++) {
@@ -154,6 +193,32 @@ static const char *state_name(tl_sweep_state state) {
     return state == TL_SWEEP_DONE ? "done" : state == TL_SWEEP_FAILED ? "failed" : "open";
 }
 
+static void put_json_value(tl_json *json, const char *name, const tl_value *value) {
+    if (value->kind == TL_VALUE_INTEGER)
+        tl_json_u64(json, name, value->integer);
+    else if (value->kind == TL_VALUE_REAL)
+        tl_json_double(json, name, value->real);
+    else
+        tl_json_null(json, name);
+}
+
+// Truth, error and share of each count of a PMU. Values of one count stand together.
+static void put_json_pmu(tl_json *json, const tl_sweep_row *row) {
+    static const char *const names[] = {[TL_SWEEP_SHARE] = "on_counter", [TL_SWEEP_TRUTH] = "truth", [TL_SWEEP_ERROR] = "error_vs_truth"};
+    tl_json_begin_object(json, "pmu");
+    for (uint32_t i = 0; i < row->n_values; i++) {
+        const tl_sweep_value *value = &row->values[i];
+        if (value->kind < TL_SWEEP_SHARE)
+            continue;
+        if (value->kind == TL_SWEEP_SHARE)
+            tl_json_begin_object(json, value->name);
+        put_json_value(json, names[value->kind], &value->value);
+        if (value->kind == TL_SWEEP_ERROR)
+            tl_json_end_object(json);
+    }
+    tl_json_end_object(json);
+}
+
 static void put_json_cell(tl_json *json, const tl_sweep *sweep, uint32_t index) {
     const tl_sweep_row *row = &sweep->cells[index];
     tl_json_begin_object(json, NULL);
@@ -169,21 +234,15 @@ static void put_json_cell(tl_json *json, const tl_sweep *sweep, uint32_t index) 
         tl_json_i64(json, "status", row->status);
     else
         tl_json_null(json, "status");
-    for (int is_metric = 0; is_metric < 2; is_metric++) {
-        tl_json_begin_object(json, is_metric ? "metrics" : "events");
+    for (tl_sweep_kind kind = TL_SWEEP_EVENT; kind <= TL_SWEEP_METRIC; kind++) {
+        tl_json_begin_object(json, kind == TL_SWEEP_METRIC ? "metrics" : "events");
         for (uint32_t i = 0; i < row->n_values; i++) {
-            const tl_sweep_value *value = &row->values[i];
-            if (value->is_metric != (is_metric != 0))
-                continue;
-            if (value->value.kind == TL_VALUE_INTEGER)
-                tl_json_u64(json, value->name, value->value.integer);
-            else if (value->value.kind == TL_VALUE_REAL)
-                tl_json_double(json, value->name, value->value.real);
-            else
-                tl_json_null(json, value->name);
+            if (row->values[i].kind == kind)
+                put_json_value(json, row->values[i].name, &row->values[i].value);
         }
         tl_json_end_object(json);
     }
+    put_json_pmu(json, row);
     tl_json_end_object(json);
 }
 
@@ -197,6 +256,7 @@ static tl_status put_json(const tl_sweep *sweep, FILE *stream, tl_error *err) {
     tl_json_string(&json, "program", sweep->program);
     tl_json_string(&json, "digest", sweep->digest);
     tl_json_string(&json, "machine", sweep->machine);
+    tl_json_string(&json, "pmu", sweep->pmu);
     tl_json_begin_array(&json, "keys");
     for (uint32_t k = 0; k < sweep->n_keys; k++) {
         tl_json_begin_object(&json, NULL);
@@ -225,6 +285,8 @@ tl_status tl_report_sweep(const tl_sweep *sweep, tl_sweep_format format, FILE *s
     tl_status status = tl_sweep_columns_new(sweep, &columns, err);
     if (status != TL_OK)
         return status;
+    if (format == TL_SWEEP_TEXT || format == TL_SWEEP_MARKDOWN)
+        drop_whole_shares(sweep, &columns);
     switch (format) {
     case TL_SWEEP_TEXT: status = put_text(sweep, &columns, stream, err); break;
     case TL_SWEEP_JSON: status = put_json(sweep, stream, err); break;

@@ -113,26 +113,13 @@ static void put_events(tl_reporter *reporter, const tl_result *result) {
     }
 }
 
-// "-0.44 %", or "-".
 static const char *error_text(const tl_row *row, char text[TL_NUMBER_BYTES]) {
     double error;
-    char number[TL_NUMBER_BYTES];
-    if (!tl_row_error(row, &error))
-        return "-";
-    if (error == 0)
-        return "exact";
-    double percent = error < 0 ? -100 * error : 100 * error;
-    snprintf(text, TL_NUMBER_BYTES, "%c%.40s %%", error < 0 ? '-' : '+', tl_format_fixed(percent, percent >= 0.01 ? 2 : 6, number));
-    return text;
+    return tl_row_error(row, &error) ? tl_format_error(error, text) : "-";
 }
 
 static const char *running_text(const tl_row *row, char text[TL_NUMBER_BYTES]) {
-    char number[TL_NUMBER_BYTES];
-    if (row->pmu.enabled_ns == 0)
-        return "-";
-    snprintf(text, TL_NUMBER_BYTES, "%.40s %%",
-             tl_format_fixed(100.0 * (double)row->pmu.running_ns / (double)row->pmu.enabled_ns, 2, number));
-    return text;
+    return row->pmu.enabled_ns == 0 ? "-" : tl_format_share((double)row->pmu.running_ns / (double)row->pmu.enabled_ns, text);
 }
 
 static const char *truth_text(const tl_row *row, char text[TL_NUMBER_BYTES]) {

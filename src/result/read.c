@@ -88,6 +88,35 @@ static tl_status read_header(reader *r, const json_t *record, tl_error *err) {
     return TL_OK;
 }
 
+// A number, or null with a reason.
+static tl_status read_value(reader *r, const json_t *value, const json_t *reason, tl_value *ret_value, tl_error *err) {
+    tl_value found = {0};
+    if (read_u64(value, &found.integer)) {
+        found.kind = TL_VALUE_INTEGER;
+        found.real = (double)found.integer;
+    } else if (json_is_number(value)) {
+        found.kind = TL_VALUE_REAL;
+        found.real = json_number_value(value);
+    } else if (json_is_null(value)) {
+        found.kind = TL_VALUE_MISSING;
+        found.reason = keep(r, reason);
+        if (!found.reason)
+            return no_memory(err);
+    } else {
+        return wrong(r, err, "the value is not a number");
+    }
+    *ret_value = found;
+    return TL_OK;
+}
+
+static tl_status read_pmu(reader *r, const json_t *record, tl_row *row, tl_error *err) {
+    if (!read_u64(json_object_get(record, "enabled"), &row->pmu.enabled_ns) ||
+        !read_u64(json_object_get(record, "running"), &row->pmu.running_ns))
+        return wrong(r, err, "a count of a pmu needs the times enabled and running");
+    row->is_pmu = true;
+    return read_value(r, json_object_get(record, "truth"), NULL, &row->pmu.truth, err);
+}
+
 static tl_status read_row(reader *r, const json_t *record, bool is_metric, tl_error *err) {
     const json_t *name = json_object_get(record, is_metric ? "metric" : "event"), *scope = json_object_get(record, "scope");
     const json_t *value = json_object_get(record, "value");
@@ -116,20 +145,11 @@ static tl_status read_row(reader *r, const json_t *record, bool is_metric, tl_er
         return no_memory(err);
     if (json_is_string(json_object_get(record, "region")) && !(row.region = keep(r, json_object_get(record, "region"))))
         return no_memory(err);
-    if (read_u64(value, &row.value.integer)) {
-        row.value.kind = TL_VALUE_INTEGER;
-        row.value.real = (double)row.value.integer;
-    } else if (json_is_number(value)) {
-        row.value.kind = TL_VALUE_REAL;
-        row.value.real = json_number_value(value);
-    } else if (json_is_null(value)) {
-        row.value.kind = TL_VALUE_MISSING;
-        row.value.reason = keep(r, json_object_get(record, "reason"));
-        if (!row.value.reason)
-            return no_memory(err);
-    } else {
-        return wrong(r, err, "the value is not a number");
-    }
+    tl_status status = read_value(r, value, json_object_get(record, "reason"), &row.value, err);
+    if (status == TL_OK && json_object_get(record, "pmu"))
+        status = read_pmu(r, record, &row, err);
+    if (status != TL_OK)
+        return status;
     result->rows[result->n_rows++] = row;
     return TL_OK;
 }

@@ -23,17 +23,47 @@ void tl_sweep_put_failure(tl_sweep *sweep, uint32_t cell, const char *reason) {
     sweep->cells[cell].reason = copy ? copy : "the host has no memory left";
 }
 
-// `like` is the value at that place in another cell, or NULL. Cells of one kind share names.
-static bool copy_row(tl_arena *arena, const tl_row *row, const tl_sweep_value *like, tl_sweep_value *ret) {
-    const bool is_like = like && !strcmp(like->name, row->name) && !strcmp(like->unit, row->unit);
-    *ret = (tl_sweep_value){.name = is_like ? like->name : tl_arena_strdup(arena, row->name),
-                            .unit = is_like ? like->unit : tl_arena_strdup(arena, row->unit),
-                            .is_metric = row->is_metric,
-                            .is_estimate = row->is_estimate,
-                            .value = row->value};
-    if (row->value.kind == TL_VALUE_MISSING)
-        ret->value.reason = tl_arena_strdup(arena, row->value.reason ? row->value.reason : "");
-    return ret->name && ret->unit && (row->value.kind != TL_VALUE_MISSING || ret->value.reason);
+static bool is_of_machine(const tl_row *row) { return !strcmp(row->scope, "machine"); }
+
+// "cycles", or "l2.0.llc.readmiss" of one unit. Cells of one kind share names: `like` is the value
+// at that place in another cell, or NULL.
+static const char *name_of(tl_arena *arena, const tl_row *row, const tl_sweep_value *like) {
+    const char *const scope = is_of_machine(row) ? "" : row->scope, *const dot = *scope ? "." : "";
+    const size_t n_scope = strlen(scope);
+    if (like && !strncmp(like->name, scope, n_scope) && !strncmp(like->name + n_scope, dot, strlen(dot)) &&
+        !strcmp(like->name + n_scope + strlen(dot), row->name))
+        return like->name;
+    return tl_arena_printf(arena, "%s%s%s", scope, dot, row->name);
+}
+
+static bool copy_value(tl_arena *arena, const tl_value *value, tl_value *ret) {
+    *ret = *value;
+    if (value->kind == TL_VALUE_MISSING)
+        ret->reason = tl_arena_strdup(arena, value->reason ? value->reason : "");
+    return value->kind != TL_VALUE_MISSING || ret->reason;
+}
+
+enum { MAX_VALUES_OF_ROW = 4 };
+
+// One value, or four of a PMU's count. Returns how many, or 0 without memory.
+static uint32_t copy_row(tl_arena *arena, const tl_row *row, const tl_sweep_value *like, tl_sweep_value *ret) {
+    double error;
+    ret[0] = (tl_sweep_value){.name = name_of(arena, row, like), .kind = row->is_metric ? TL_SWEEP_METRIC : TL_SWEEP_EVENT};
+    ret[0].unit = like && !strcmp(like->unit, row->unit) ? like->unit : tl_arena_strdup(arena, row->unit);
+    if (!ret[0].name || !ret[0].unit || !copy_value(arena, &row->value, &ret[0].value))
+        return 0;
+    if (!row->is_pmu)
+        return 1;
+    for (uint32_t i = 1; i < MAX_VALUES_OF_ROW; i++)
+        ret[i] = (tl_sweep_value){.name = ret[0].name, .unit = ret[0].unit, .value.reason = ""};
+    ret[1].kind = TL_SWEEP_SHARE;
+    if (row->pmu.enabled_ns > 0)
+        ret[1].value = (tl_value){.kind = TL_VALUE_REAL, .real = (double)row->pmu.running_ns / (double)row->pmu.enabled_ns};
+    ret[2].kind = TL_SWEEP_TRUTH;
+    ret[3].kind = TL_SWEEP_ERROR;
+    if (tl_row_error(row, &error))
+        ret[3].value = (tl_value){.kind = TL_VALUE_REAL, .real = error};
+    return copy_value(arena, &row->pmu.truth, &ret[2].value) ? MAX_VALUES_OF_ROW : 0;
 }
 
 tl_status tl_sweep_put(tl_sweep *sweep, uint32_t cell, const tl_result *result, tl_error *err) {
@@ -50,18 +80,21 @@ tl_status tl_sweep_put(tl_sweep *sweep, uint32_t cell, const tl_result *result, 
         tl_sweep_put_failure(sweep, cell, *result->message ? result->message : tl_end_reason_name(result->reason));
         return TL_OK;
     }
-    tl_sweep_value *values = tl_arena_alloc(&sweep->arena, (result->n_rows + 1) * sizeof *values);
+    uint32_t n_most = 1, n = 0;
+    for (uint32_t i = 0; i < result->n_rows; i++)
+        n_most += result->rows[i].is_pmu ? MAX_VALUES_OF_ROW : 1;
+    tl_sweep_value *values = tl_arena_alloc(&sweep->arena, n_most * sizeof *values);
     const tl_sweep_row *like = &sweep->cells[sweep->last_put];
-    uint32_t n = 0;
     if (!values)
         return no_memory(err);
     for (uint32_t i = 0; i < result->n_rows; i++) {
         const tl_row *row = &result->rows[i];
-        if (strcmp(row->scope, "machine") != 0 || row->region)
+        if (row->region || !(row->is_pmu || is_of_machine(row)))
             continue;
-        if (!copy_row(&sweep->arena, row, n < like->n_values ? &like->values[n] : NULL, &values[n]))
+        const uint32_t n_copied = copy_row(&sweep->arena, row, n < like->n_values ? &like->values[n] : NULL, &values[n]);
+        if (n_copied == 0)
             return no_memory(err);
-        n++;
+        n += n_copied;
     }
     sweep->last_put = cell;
     to->values = values;
@@ -71,7 +104,7 @@ tl_status tl_sweep_put(tl_sweep *sweep, uint32_t cell, const tl_result *result, 
     return TL_OK;
 }
 
-static bool is_same(const tl_sweep_value *a, const tl_sweep_value *b) { return a->is_metric == b->is_metric && !strcmp(a->name, b->name); }
+static bool is_same(const tl_sweep_value *a, const tl_sweep_value *b) { return a->kind == b->kind && !strcmp(a->name, b->name); }
 
 const tl_sweep_value *tl_sweep_find(const tl_sweep_row *row, const tl_sweep_value *column) {
     for (uint32_t i = 0; i < row->n_values; i++) {

@@ -16,15 +16,24 @@ typedef struct tl_sweep_key {
     uint32_t n_values;
 } tl_sweep_key;
 
-typedef struct tl_sweep_value { // one count or metric of the whole machine
-    const char *name, *unit;
-    bool is_metric, is_estimate;
+typedef enum tl_sweep_kind {
+    TL_SWEEP_EVENT,
+    TL_SWEEP_METRIC,
+    // Behind an event that a PMU counted:
+    TL_SWEEP_SHARE, // of the time wanted, the time on a counter
+    TL_SWEEP_TRUTH,
+    TL_SWEEP_ERROR, // (event - truth) / truth
+} tl_sweep_kind;
+
+typedef struct tl_sweep_value { // of the whole machine, or of the unit that the name tells
+    const char *name, *unit;    // of the event or metric
+    tl_sweep_kind kind;
     tl_value value;
 } tl_sweep_value;
 
 typedef struct tl_sweep_row {
-    const char *title, *name; // as in tl_sweep_cell
-    const char *machine;
+    const char *title, *name;     // as in tl_sweep_cell
+    const char *machine, *pmu;    // as in tl_run_options
     const char *const *overrides; // NULL-terminated
     tl_sweep_state state;
     const char *reason;
@@ -38,6 +47,7 @@ struct tl_sweep {
     tl_run_options options; // of all cells, but for machine and overrides
     const char *version, *program, *digest;
     const char *machine; // NULL: it varies
+    const char *pmu;     // NULL: it varies, or counts are the truth
     tl_sweep_key keys[TL_SWEEP_MAX_KEYS];
     uint32_t n_keys, n_cells;
     tl_sweep_row *cells; // the last key varies fastest
@@ -46,7 +56,7 @@ struct tl_sweep {
 
 // The index of the value of a key in a cell.
 uint32_t tl_sweep_value_index(const tl_sweep *sweep, uint32_t cell, uint32_t key);
-// Copies rows of the whole machine. TL_EINVAL: the run has not ended.
+// Copies rows of the whole machine, and those of a PMU. TL_EINVAL: the run has not ended.
 TL_MUST_CHECK tl_status tl_sweep_put(tl_sweep *sweep, uint32_t cell, const tl_result *result, tl_error *err);
 // Called with a reason of any origin; control characters become '?'.
 void tl_sweep_put_failure(tl_sweep *sweep, uint32_t cell, const char *reason);

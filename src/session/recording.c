@@ -209,6 +209,10 @@ static tl_status add_settings(tl_profile *p, const tl_session_parts *parts, tl_e
         const char *key = tl_arena_printf(&p->arena, "machine.%s", h->changed[i].key);
         status = key ? add_setting(p, key, h->changed[i].value, err) : no_memory(err);
     }
+    for (uint32_t i = 0; i < h->n_settings && status == TL_OK; i++) {
+        const char *key = tl_arena_printf(&p->arena, "config.%s", h->settings[i].key);
+        status = key ? add_setting(p, key, h->settings[i].value, err) : no_memory(err);
+    }
     if (status == TL_OK)
         qsort(p->settings, p->n_settings, sizeof *p->settings, by_setting);
     return status;

@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "session/digest.h"
 #include "session/plan.h"
+#include "session/pmus.h"
 
 static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
@@ -67,6 +68,25 @@ static tl_status parse_keys(tl_sweep *sweep, const char *const *varies, tl_error
     return TL_OK;
 }
 
+// Key pmu of machine descriptions has presets of one design as values; names of designs mean option
+// pmu instead.
+static bool has_design(const tl_sweep_key *key) {
+    const tl_pmu_type *type;
+    const tl_pmu_preset *preset;
+    bool has = false;
+    for (uint32_t i = 0; i < key->n_values; i++)
+        has = has || tl_pmus_find(key->values[i], &type, &preset, NULL) == TL_OK;
+    return has;
+}
+
+// A key that stands for an option. Returns the cell's place for its value, or NULL: it is a key of
+// machine descriptions.
+static const char **option_of(tl_sweep_row *cell, const tl_sweep_key *key) {
+    if (!strcmp(key->name, "machine"))
+        return &cell->machine;
+    return !strcmp(key->name, "pmu") && has_design(key) ? &cell->pmu : NULL;
+}
+
 static tl_status fill_cell(tl_sweep *sweep, uint32_t index, tl_error *err) {
     tl_sweep_row *cell = &sweep->cells[index];
     uint32_t n = 0;
@@ -79,14 +99,16 @@ static tl_status fill_cell(tl_sweep *sweep, uint32_t index, tl_error *err) {
     for (uint32_t i = 0; i < n; i++)
         overrides[i] = sweep->options.overrides[i];
     cell->machine = sweep->options.machine;
+    cell->pmu = sweep->options.pmu;
     for (uint32_t k = 0; k < sweep->n_keys; k++) {
         const char *value = sweep->keys[k].values[tl_sweep_value_index(sweep, index, k)];
         const char *setting = tl_arena_printf(&sweep->arena, "%s=%s", sweep->keys[k].name, value);
         title = setting ? tl_arena_printf(&sweep->arena, "%s%s%s", title, *title ? " " : "", setting) : NULL;
         if (!title)
             return no_memory(err);
-        if (!strcmp(sweep->keys[k].name, "machine"))
-            cell->machine = value;
+        const char **const option = option_of(cell, &sweep->keys[k]);
+        if (option)
+            *option = value;
         else
             overrides[n++] = setting;
     }
@@ -123,6 +145,8 @@ static tl_status name_cell(tl_sweep *sweep, uint32_t index, const tl_plan *plan,
     add_field(&text, "");
     add_field(&text, o->events);
     add_field(&text, o->metrics);
+    if (header->pmu)
+        add_field(&text, header->pmu);
     add_field(&text, o->root);
     add_field(&text, o->sysroot);
     tl_strbuf_addf(&text, "%llu %d %d\n", (unsigned long long)o->max_insns, o->host_paths, o->allow_network);
@@ -133,13 +157,38 @@ static tl_status name_cell(tl_sweep *sweep, uint32_t index, const tl_plan *plan,
     return sweep->cells[index].name ? TL_OK : no_memory(err);
 }
 
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(const tl_sweep_row *const *)a)->name, (*(const tl_sweep_row *const *)b)->name);
+}
+
+// Two cells of one name would be one run with two titles: an option or a later key undoes a key.
+static tl_status check_names(tl_sweep *sweep, tl_error *err) {
+    tl_sweep_row **rows = calloc(sweep->n_cells, sizeof(*rows));
+    tl_status status = rows ? TL_OK : no_memory(err);
+    for (uint32_t i = 0; rows && i < sweep->n_cells; i++)
+        rows[i] = &sweep->cells[i];
+    if (rows)
+        qsort(rows, sweep->n_cells, sizeof(*rows), by_name);
+    for (uint32_t i = 1; status == TL_OK && i < sweep->n_cells; i++) {
+        const tl_sweep_row *const a = rows[i - 1] < rows[i] ? rows[i - 1] : rows[i], *const b = a == rows[i] ? rows[i - 1] : rows[i];
+        if (*a->name && !strcmp(a->name, b->name))
+            status = tl_fail(err, TL_EINVAL, "--vary: '%s' and '%s' are the same machine; leave out what another option or key sets",
+                             a->title, b->title);
+    }
+    free(rows);
+    return status;
+}
+
 // Fails with the first cell's sentence if no cell is possible.
 static tl_status plan_cells(tl_sweep *sweep, tl_error *err) {
     tl_error first = {0};
     tl_status first_status = TL_OK;
-    bool has_one = false, varies_machine = false;
-    for (uint32_t k = 0; k < sweep->n_keys; k++)
-        varies_machine = varies_machine || !strcmp(sweep->keys[k].name, "machine");
+    bool has_one = false, varies_machine = false, varies_pmu = false;
+    for (uint32_t k = 0; k < sweep->n_keys; k++) {
+        const char **const option = option_of(&sweep->cells[0], &sweep->keys[k]);
+        varies_machine = varies_machine || option == &sweep->cells[0].machine;
+        varies_pmu = varies_pmu || option == &sweep->cells[0].pmu;
+    }
     for (uint32_t i = 0; i < sweep->n_cells; i++) {
         tl_run_options options;
         tl_plan *plan = NULL;
@@ -162,6 +211,7 @@ static tl_status plan_cells(tl_sweep *sweep, tl_error *err) {
         }
         if (!has_one) {
             sweep->machine = varies_machine ? NULL : tl_arena_strdup(&sweep->arena, plan->outline->header.machine);
+            sweep->pmu = varies_pmu || !sweep->options.pmu ? NULL : sweep->options.pmu;
             sweep->version = tl_arena_strdup(&sweep->arena, plan->outline->header.version);
             sweep->program = tl_arena_strdup(&sweep->arena, plan->outline->header.program);
         }
@@ -173,20 +223,32 @@ static tl_status plan_cells(tl_sweep *sweep, tl_error *err) {
     }
     if (!has_one)
         return tl_fail(err, first_status, "%s", first.text);
+    const tl_status status = check_names(sweep, err);
+    if (status != TL_OK)
+        return status;
     return sweep->program && sweep->version && (sweep->machine || varies_machine) ? TL_OK : no_memory(err);
 }
 
 static tl_status check_options(const tl_run_options *options, tl_error *err) {
     if (options->kind == TL_RUN_BOOT)
         return tl_fail(err, TL_EINVAL, "a sweep runs programs; kernels are not swept");
-    if (options->interval != TL_INTERVAL_NONE || options->pmu || options->n_regions > 0 || options->roi_start || options->markers)
-        return tl_fail(err, TL_EINVAL, "a sweep counts whole runs: it has no intervals, regions or PMU");
+    if (options->interval != TL_INTERVAL_NONE || options->n_regions > 0 || options->roi_start || options->markers)
+        return tl_fail(err, TL_EINVAL, "a sweep counts whole runs: it has no intervals and no regions");
     return TL_OK;
+}
+
+// A PMU has columns of its own, which are none of a metric.
+static bool has_pmu(const tl_sweep *sweep) {
+    bool has = sweep->options.pmu != NULL;
+    for (uint32_t k = 0; k < sweep->n_keys; k++)
+        has = has || (!strcmp(sweep->keys[k].name, "pmu") && has_design(&sweep->keys[k]));
+    return has;
 }
 
 void tl_sweep_fill_options(const tl_sweep *sweep, uint32_t cell, tl_run_options *ret_options) {
     *ret_options = sweep->options;
     ret_options->machine = sweep->cells[cell].machine;
+    ret_options->pmu = sweep->cells[cell].pmu;
     ret_options->overrides = sweep->cells[cell].overrides;
 }
 
@@ -195,13 +257,13 @@ tl_status tl_sweep_plan(const tl_run_options *options, const char *const *varies
     if (!sweep)
         return no_memory(err);
     sweep->options = *options;
-    if (!options->events && !options->metrics) {
-        sweep->options.events = "cycles,instructions";
-        sweep->options.metrics = "cpi";
-    }
     tl_status status = check_options(options, err);
     if (status == TL_OK)
         status = parse_keys(sweep, varies, err);
+    if (!options->events && !options->metrics && !has_pmu(sweep)) {
+        sweep->options.events = "cycles,instructions";
+        sweep->options.metrics = "cpi";
+    }
     char digest[TL_DIGEST_BYTES];
     if (status == TL_OK)
         status = tl_digest_file(options->kind == TL_RUN_USER ? options->root : NULL, options->program, digest, err);

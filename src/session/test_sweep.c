@@ -88,6 +88,27 @@ static void test_a_machine_can_vary(void **state) {
     tl_sweep_release(sweep);
 }
 
+static void test_a_pmu_can_vary(void **state) {
+    (void)state;
+    tl_run_options options = options_of("x"), cell;
+    options.pmu = "rvhpm";
+    tl_sweep *sweep = planned(&options, "pmu=linux,u74", NULL); // presets: of the machine
+    tl_sweep_fill_options(sweep, 1, &cell);
+    assert_string_equal(sweep->pmu, "rvhpm");
+    assert_string_equal(cell.pmu, "rvhpm");
+    assert_string_equal(cell.overrides[0], "pmu=u74");
+    assert_null(sweep->options.metrics);
+    tl_sweep_release(sweep);
+    options.pmu = NULL;
+    sweep = planned(&options, "pmu=rvhpm:linux,rvhpm:u74", NULL); // designs: option pmu
+    tl_sweep_fill_options(sweep, 1, &cell);
+    assert_null(sweep->pmu);
+    assert_string_equal(cell.pmu, "rvhpm:u74");
+    assert_null(cell.overrides[0]);
+    assert_string_not_equal(sweep->cells[0].name, sweep->cells[1].name);
+    tl_sweep_release(sweep);
+}
+
 static void test_a_name_tells_all_that_counts_depend_on(void **state) {
     (void)state;
     tl_run_options base = options_of("x");
@@ -117,6 +138,7 @@ static void test_a_name_tells_all_that_counts_depend_on(void **state) {
         {false, WITH(o.max_insns = 5), "x"},
         {false, WITH(o.events = "cycles"), "x"},
         {false, WITH(o.metrics = "ipc"), "x"},
+        {false, WITH(o.pmu = "rvhpm"), "x"},
         {false, WITH(o.host_paths = true), "x"},
         {false, WITH(o.sysroot = "/x"), "x"},
 #undef WITH
@@ -153,6 +175,7 @@ static void test_wrong_texts_are_refused(void **state) {
     assert_refused("l1d.ways=2", "l1d.ways=4", TL_EINVAL, "this key varies already");
     assert_refused("l1d.wyas=2,4", NULL, TL_ENOENT, "l1d.ways");
     assert_refused(NULL, NULL, TL_EINVAL, "nothing varies");
+    assert_refused("l1d.size=8KiB,16KiB", "l1d=32K,8,64;16K,4,64", TL_EINVAL, "are the same machine");
     char many[2][1200] = {"seed=0", "harts=0"};
     for (int i = 1; i < 101; i++) {
         for (int k = 0; k < 2; k++)
@@ -188,6 +211,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_the_last_key_varies_fastest),
     cmocka_unit_test(test_semicolons_separate_values_that_have_commas),
     cmocka_unit_test(test_a_machine_can_vary),
+    cmocka_unit_test(test_a_pmu_can_vary),
     cmocka_unit_test(test_a_name_tells_all_that_counts_depend_on),
     cmocka_unit_test(test_an_impossible_cell_fails_alone),
     cmocka_unit_test(test_wrong_texts_are_refused),

@@ -9,6 +9,7 @@ exit status is 1 when a test failed.
 """
 import argparse
 import collections
+import configparser
 import csv
 import json
 import os
@@ -396,7 +397,7 @@ def totals_for_bencher_and_gem5_parsers():
                              "l1d.store", "l1d.store_miss", "l2.read", "l2.readmiss"))
     load, store = of["l1d.load"], of["l1d.store"]
     misses = of["l1d.load_miss"] + of["l1d.store_miss"]
-    equal(found, {
+    want = {
         "simSeconds": round(of["hart.cycle"] / 1e9, 9), "simTicks": of["hart.cycle"] * 1000, "simFreq": 1e12, "simInsts": of["hart.instret"],
         "system.cpu.numCycles": of["hart.cycle"], "system.cpu.branchPred.condPredicted": of["bp.cond"],
         "system.cpu.branchPred.condIncorrect": of["bp.cond_miss"],
@@ -406,7 +407,98 @@ def totals_for_bencher_and_gem5_parsers():
         "system.cpu.dcache.WriteReq.accesses::total": store, "system.cpu.dcache.overallHits::total": load + store - misses,
         "system.cpu.dcache.overallMisses::total": misses, "system.cpu.dcache.overallAccesses::total": load + store,
         "system.l2.overallHits::total": of["l2.read"] - of["l2.readmiss"], "system.l2.overallMisses::total": of["l2.readmiss"],
-        "system.l2.overallAccesses::total": of["l2.read"]}, "statistics of gem5")
+        "system.l2.overallAccesses::total": of["l2.read"]}
+    # gem5 had other spellings before version 21.
+    for name in [name for name in want if not re.search("numCycles|branchPred", name)]:
+        camel = re.sub(r"^sim([A-Z])|(?<=overall)([A-Z])", lambda m: ("sim_" + m[1] if m[1] else "_" + m[2]).lower(), name)
+        want[re.sub(r"Req\.", "Req_", camel)] = want[name]
+    equal(found, want, "statistics of gem5")
+
+
+def bytes_of(text):
+    number, unit = re.fullmatch(r"(\d+)(\D*)", text).groups()
+    return int(number) << {"": 0, "KiB": 10, "MiB": 20, "GiB": 30}[unit]
+
+
+@test
+def the_machine_for_readers_of_gem5_config_files():
+    # Sections and keys that public readers look up: converters for McPAT read sizes, ways, mshrs, latencies, block_size and clock.
+    for machine, name, changes in (("rocket", "riscv64", ["--D1", "16K,4,64", "--set", "l1d.replacement=plru"]), ("tiny", "riscv64", []),
+                                   ("u74", "riscv64", ["--set", "mem.channels=2", "--set", "l2.prefetch=next_line"]), ("a53", "arm64", []),
+                                   ("ooo", "riscv64", []), ("netburst", "riscv64", [])):
+        if name not in programs:
+            continue
+        folder = os.path.join(scratch, "m5out." + machine)
+        os.mkdir(folder)
+        path, words = folder + ".profile", ["--max-insns", "20k", "-m", machine, *changes, "--", *programs[name]]
+        run(options.tally, "record", "-q", "-o", path, *words)
+        good(options.tally, "export", "gem5", "-o", folder, path)
+        equal(sorted(os.listdir(folder)), ["config.ini", "stats.txt"], "files")
+        header = json.loads(run(options.tally, "stat", "-j", *words)[2].splitlines()[0])
+        of = header["config"]
+        ini = configparser.ConfigParser()
+        ini.optionxform = str
+        with open(os.path.join(folder, "config.ini"), encoding="utf-8") as file:
+            text = file.read()
+        ini.read_string(text)
+        equal(good(options.tally, "export", "gem5-config", path)[0], text, "standard output")
+        # All sections are named by their parents, and none twice: ConfigParser refuses that.
+        children = {"root", "root.system"}
+        for section in ini.sections():
+            children |= {f"{section}.{child}" for child in ini.get(section, "children", fallback="").split()}
+        equal({section if section == "root" else "root." + section for section in ini.sections()} - {"root." + c for c in children} - children, set(), "sections")
+        threads = int(of.get("core.threads", 1))
+        cpus = header["harts"] // threads
+        names = ["system.cpu"] if cpus == 1 else [f"system.cpu{n}" for n in range(cpus)]
+        equal([s for s in ini.sections() if re.fullmatch(r"system\.cpu\d*", s)], names, "processors")
+        equal(ini.getint("system.cpu_clk_domain", "clock"), round(1e12 / header["clock_hz"]), "clock")
+        equal(ini.getint("system.clk_domain", "clock"), round(1e12 / header["clock_hz"]), "clock")
+        equal(ini.getint("system", "cache_line_size"), int(of["l1d.line"]), "line")
+        equal(ini.get("system", "mem_ranges"), f"0:{bytes_of(of['ram'])}", "memory")
+        equal(ini.get("root", "full_system"), "false", "kind")
+        detailed = of["core.kind"] == "out_of_order"
+        policies = {"lru": "LRURP", "plru": "TreePLRURP", "fifo": "FIFORP", "random": "RandomRP"}
+        for cpu in names:
+            equal(ini.get(cpu, "type"), "DerivO3CPU" if detailed else "MinorCPU", cpu)
+            equal(ini.getint(cpu, "numThreads"), threads, cpu)
+            misses = int(of["core.misses"]) if detailed else 1
+            for section, key, latency, mshrs in ((cpu + ".dcache", "l1d", of["pipeline.load_use"], misses), (cpu + ".icache", "l1i", 1, 1),
+                                                 ("system.l2", "l2", of["mem.l2_hit"], misses if detailed else header["harts"])):
+                cache = ini[section]
+                equal([int(cache[k]) for k in ("size", "assoc", "mshrs", "hit_latency", "data_latency", "tag_latency", "response_latency")],
+                      [bytes_of(of[key + ".size"]), int(of[key + ".ways"]), mshrs, *3 * [int(latency)], 0], section)
+                equal([int(ini[cache["tags"]][k]) for k in ("size", "assoc", "block_size")],
+                      [bytes_of(of[key + ".size"]), int(of[key + ".ways"]), int(of[key + ".line"])], section)
+                equal(ini[cache["replacement_policy"]]["type"], policies[of[key + ".replacement"]], section)
+                equal(cache["prefetcher"], "Null" if of[key + ".prefetch"] == "none" else section + ".prefetcher", section)
+                equal(cache["prefetcher"] == "Null" or ini.getint(cache["prefetcher"], "degree") == 1, True, section)
+            for part, key in (("dtb", "dtlb"), ("itb", "itlb")):
+                for place in (cpu, cpu + ".mmu"):
+                    equal(ini.getint(f"{place}.{part}", "size"), int(of[key + ".entries"]), place)
+            predictor = ini[cpu + ".branchPred"]
+            equal([int(predictor[k]) for k in ("BTBEntries", "RASSize")], [int(of["bp.btb_entries"]), int(of["bp.ras_entries"])], cpu)
+            kind, size = {"bht": ("LocalBP", "localPredictorSize"), "gshare": ("GshareBP", "globalPredictorSize"), "tage": ("TAGE", None),
+                          "btfn": (None, None), "not_taken": (None, None)}[of["bp.kind"]]
+            equal((predictor.get("type"), not size or int(predictor[size]) == int(of["bp.counters"])), (kind, True), cpu)
+            if detailed:
+                pairs = {"fetchWidth": "fetch", "renameWidth": "rename", "issueWidth": "issue", "commitWidth": "retire", "numROBEntries": "rob",
+                         "LQEntries": "loads", "SQEntries": "stores"}
+                equal({k: int(ini[cpu][k]) for k in pairs}, {k: int(of["core." + v]) for k, v in pairs.items()}, cpu)
+                equal(ini.getint(cpu, "numIQEntries"), int(of["core.memory_queue"]) + int(of["core.general_queue"]), cpu)
+        channels = int(of["mem.channels"])
+        tick = round(1e12 / header["clock_hz"])
+        hit, miss, conflict = (int(of["mem.row_" + k]) for k in ("hit", "miss", "conflict"))
+        for n in range(channels):
+            dram = ini[(f"system.mem_ctrls{n}" if channels > 1 else "system.mem_ctrls") + ".dram"]
+            equal([int(dram[k]) for k in ("tCL", "tRCD", "tRP", "tBURST", "banks_per_rank", "device_rowbuffer_size")],
+                  [hit * tick, (miss - hit) * tick, (conflict - miss) * tick, int(of["mem.busy"]) * tick, int(of["mem.banks"]),
+                   bytes_of(of["mem.row_bytes"])], "memory")
+    # Profiles of other programs and earlier versions may lack the machine.
+    with sqlite3.connect(path) as database:
+        database.execute("DELETE FROM run WHERE name = 'config.l2.ways'")
+    status, _, err = run(options.tally, "export", "gem5-config", "-o", folder + "/absent", path)
+    equal((status, os.path.exists(folder + "/absent")), (125, False), err)
+    contains(err, "does not say l2.ways of its machine", "record it again")
 
 
 @test

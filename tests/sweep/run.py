@@ -118,10 +118,88 @@ def formats_agree_and_do_not_depend_on_the_number_of_jobs():
 
 
 @test
+def counts_of_a_pmu_stand_beside_the_truth_as_tally_stat_has_them():
+    events = "cycles,instructions,branches,branch-misses,L1-icache-load-misses"
+    words = ["-P", "rvhpm:u74", "-e", events, "--vary", "l1d.ways=2,8"]
+    kept = ["--cells", fresh("pmu"), *words, *program("spin", 20000000)]
+    status, lines, _ = records("-j", "3", *kept)
+    equal((status, lines[0]["pmu"]), (0, "rvhpm:u74"))
+    shares = set()
+    for cell in lines[1:3]:
+        path = os.path.join(scratch, "stat.json")
+        equal(tally("stat", "-j", "-o", path, "-P", "rvhpm:u74", "-e", events, "--set", "l1d.ways=" + cell["keys"]["l1d.ways"], *program("spin", 20000000))[0], 0)
+        with open(path, encoding="utf-8") as text:
+            counted = [row for row in map(json.loads, text) if row["type"] == "event"]
+        equal(cell["events"], {row["event"]: row["value"] for row in counted})
+        equal(cell["pmu"], {row["event"]: {"on_counter": row["running"] / row["enabled"], "truth": row["truth"], "error_vs_truth": row["error_vs_truth"]}
+                            for row in counted})
+        shares |= {row["on_counter"] for row in cell["pmu"].values()}
+    if len(shares) < 3:
+        raise AssertionError("no event took turns on the counters")
+    # Text, Markdown and CSV have the same numbers, whatever the number of jobs.
+    text = sweep("-j", "1", *words, *program("spin", 20000000))[1].splitlines()
+    equal(text, sweep(*kept)[1].splitlines())
+    equal(text[0], "# guest on rocket, pmu rvhpm:u74: 2 cells")
+    names = events.split(",")
+    heads = [head for name in names for head in (name, "on_counter", "truth", "error")]
+    equal(text[2].split(), ["#", "l1d.ways", *heads])
+    marks = [[word.strip() for word in line.strip("|").split("|")] for line in sweep("--md", *kept)[1].splitlines()]
+    equal(marks[0], ["l1d.ways", *heads, "remark"])
+    rows = list(csv.DictReader(io.StringIO(sweep("--csv", *kept)[1])))
+    equal(list(rows[0]), ["cell", "l1d.ways", *[name + end for name in names for end in ("", ".on_counter", ".truth", ".error")], "remark"])
+    for number, cell in enumerate(lines[1:3]):
+        shown = []
+        for name in names:
+            of, error = cell["pmu"][name], cell["pmu"][name]["error_vs_truth"]
+            equal([float(rows[number][name + end] or "nan") for end in ("", ".on_counter", ".truth", ".error")],
+                  [cell["events"][name], of["on_counter"], of["truth"], error])
+            shown += [f"{cell['events'][name]:,}", f"{100 * of['on_counter']:.2f} %", f"{of['truth']:,}", f"{100 * error:+.2f} %" if error else "exact"]
+        equal(text[3 + number].split(), [word for cells in [cell["keys"]["l1d.ways"], *shown] for word in cells.split()])
+        equal(marks[2 + number], [cell["keys"]["l1d.ways"], *shown, ""])
+
+
+@test
+def what_takes_no_turns_has_no_column_for_them():
+    words = ["-P", "rvhpm:linux", "--vary", "l1d.ways=2,8", *program("exit")]
+    text = sweep(*words)[1].splitlines()
+    equal(text[2].split()[:5], ["#", "l1d.ways", "cycles", "truth", "error"])
+    contains(sweep("--csv", *words)[1], "cycles,cycles.on_counter,cycles.truth,cycles.error")
+    # Units of a design that the host reads have columns of their own.
+    _, lines, _ = records("-P", "dhpc", "--vary", "dhpc.t_req=1,10", "-e", "core.instret,mem.read,fabric.requests", *program("exit"))
+    equal([list(cell["events"]) for cell in lines[1:3]], 2 * [["hart0.core.instret", "mem0.mem.read", "dhpc.fabric.requests"]])
+    equal(lines[1]["pmu"]["hart0.core.instret"]["error_vs_truth"], 0)
+    equal(lines[1]["pmu"]["dhpc.fabric.requests"]["truth"], None)
+
+
+@test
+def designs_and_presets_vary():
+    # A preset is a value of the machine's key, a design one of option -P.
+    _, lines, _ = records("-P", "rvhpm", "--vary", "pmu=linux,u74", "-e", "cycles,branches,instructions,branch-misses,L1-icache-load-misses", *program("spin", 20000000))
+    equal((lines[0]["pmu"], [cell["keys"]["pmu"] for cell in lines[1:3]]), ("rvhpm", ["linux", "u74"]))
+    equal([cell["pmu"]["branches"]["on_counter"] == 1 for cell in lines[1:3]], [True, False])
+    status, lines, _ = records("--vary", "pmu=rvhpm:linux,dhpc,ccache,rvhpm:non", "-e", "l2_misses", *program("exit"))
+    equal((status, lines[0]["pmu"]), (1, None))
+    first, *others = [cell["events"] for cell in lines[1:4]]
+    equal(first, others[1])
+    equal(list(first), ["l2_misses"])
+    contains(lines[4]["reason"], "rvhpm has no preset non")
+    # Without -e the columns are those that the design counts by default.
+    equal(list(records("-P", "rvhpm", "--vary", "l1d.ways=2", *program("exit"))[1][1]["events"])[:2], ["cycles", "instructions"])
+    # Reports of the truth and of a PMU are different cells.
+    folder = fresh("pmus")
+    for words in ([], ["-P", "rvhpm"], ["-P", "rvhpm:u74"]):
+        equal(sweep("--cells", folder, *words, "--vary", "l1d.ways=2", "-e", "cycles", *program("exit"))[0], 0)
+    equal(len(os.listdir(folder)), 3)
+    fails(["-P", "rvhpm:u74", "--vary", "pmu=linux,u74", *program("exit")], 2, "'pmu=linux' and 'pmu=u74' are the same machine")
+    fails(["--vary", "l1d.size=32KiB,32768", *program("exit")], 2, "'l1d.size=32KiB' and 'l1d.size=32768' are the same machine")
+    fails(["-P", "rvhpm", "-M", "cpi", "--vary", "l1d.ways=2,4", *program("exit")], 2, "metrics are formulas over the truth")
+
+
+@test
 def json_follows_its_schema():
     with open(os.path.join(ROOT, "docs", "schema", "sweep-1.json"), encoding="utf-8") as text:
         schema = json.load(text)
-    for words in ([*VARY, *EVENTS], ["--vary", "l1d.ways=3,4"], ["--vary", "machine=rocket,u74"]):
+    for words in ([*VARY, *EVENTS], ["--vary", "l1d.ways=3,4"], ["--vary", "machine=rocket,u74"], ["-P", "dhpc", "--vary", "dhpc.t_req=1,2"]):
         _, lines, _ = records(*words, *program("exit", 3))
         for line in lines:
             equal(violations(schema, schema, line), None, json.dumps(line))
@@ -267,6 +345,12 @@ def the_picture_is_well_formed_and_has_every_line():
         equal(names.count("guest on rocket; lines: l1d.ways"), n_panels)
         equal(sum(1 for _ in root.iter("{http://www.w3.org/2000/svg}polyline")), 3 * n_ways)
         equal(names.count("64KiB"), n_panels)
+    # A line for the truth stands beside that of a PMU, and panels have at most six lines.
+    equal(sweep("-P", "rvhpm", "-e", "cycles", "--vary", "l1d.size=32KiB,64KiB", "--vary", "l1d.ways=1,2,4,8", "--plot", path, *program("exit"))[0], 0)
+    root = xml.etree.ElementTree.parse(path).getroot()
+    names = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    equal([name for name in names if "truth" in name or name in ("1", "2", "4", "8")], ["1", "1, truth", "2", "2, truth", "4", "4, truth", "8", "8, truth"])
+    equal((names.count("cycles, 1 of 2"), names.count("cycles, 2 of 2")), (1, 1))
 
 
 @test

@@ -132,6 +132,12 @@ def check(tally, guest, folder):
     if subprocess.run(["squeue", "-h"], capture_output=True, text=True, check=True).stdout.strip():
         fail("jobs are left in the queue")
 
+    # Counts of a PMU.
+    pmu = ["-P", "rvhpm:u74", "-e", "cycles,instructions,branches,branch-misses"]
+    here, there = sweep(tally, guest, *pmu, vary=["--vary", "l1d.ways=2,8"]), sweep(tally, guest, *pmu, "--slurm", "--cells", cells, vary=["--vary", "l1d.ways=2,8"])
+    if (here.returncode, here.stdout) != (there.returncode, there.stdout) or here.returncode != 0 or "truth" not in here.stdout:
+        fail(f"tables of a PMU differ\n--- here\n{here.stdout}{here.stderr}\n--- slurm\n{there.stdout}{there.stderr}")
+
     # Slurm that is not there.
     path = os.environ["PATH"]
     os.environ["PATH"] = folder
