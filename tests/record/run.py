@@ -302,6 +302,26 @@ def generated(root):
 
 
 @test
+def mappings_have_offsets_of_their_files_alone():
+    """Code without a file is at its addresses in memory; of a file, the offset of a mapping is that of readelf's segment."""
+    path, status, stderr = record("code.profile", "--", guest("memory_code"))
+    equal((status, stderr), (0, ""))
+    anonymous = rows(path, "SELECT start, finish, offset, bias FROM mapping JOIN object ON object.id = object WHERE kind = 'anonymous'")
+    equal([(offset, bias) for _, _, offset, bias in anonymous], [(0, 0)] * len(anonymous))
+    executed = rows(path, "SELECT DISTINCT address FROM instruction JOIN object ON object.id = object WHERE kind = 'anonymous'")
+    outside = [hex(address) for address, in executed if not any(start <= address < finish for start, finish, _, _ in anonymous)]
+    equal((len(anonymous) > 1, len(executed) > 1, outside), (True, True, []))
+    page, places = 4095, set()
+    for line in subprocess.run([CROSS.replace("gcc", "readelf"), "-lW", guest("memory_code")], check=True, capture_output=True, text=True).stdout.splitlines():
+        words = line.split()
+        if words[:1] == ["LOAD"]:
+            places.add((int(words[2], 16) & ~page) - (int(words[1], 16) & ~page))
+    of_file = rows(path, "SELECT start - offset, offset FROM mapping JOIN object ON object.id = object WHERE kind = 'program'")
+    equal({distance for distance, _ in of_file} <= places, True, f"{of_file} {places}")
+    equal(any(offset > 0 for _, offset in of_file), True, str(of_file))
+
+
+@test
 def generated_code_is_named_by_a_jitdump_file():
     if not shutil.which(CROSS):
         raise Skip(f"there is no {CROSS}")
@@ -597,6 +617,42 @@ def paths_of(path, event):
                                "JOIN event ON event.id = event WHERE event.name = ?", event):
         found[names] += n
     return dict(found)
+
+
+# Instructions of each calling context of tails.S.
+TAILS = {"_start": 2 * (5 * 50 + 1) + 1 + 3, "_start first": 50 * (2 + 3) + 50 * 2, "_start last": 3 + 50 * 3, "_start pick": 9}
+
+
+def tails():
+    if not shutil.which(CROSS):
+        raise Skip(f"there is no {CROSS}")
+    program = file("tails")
+    if not os.path.exists(program):
+        subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-o", program, os.path.join(HERE, "tails.S")], check=True)
+    return program
+
+
+@test
+def jumps_to_what_was_called_meanwhile_are_tail_calls():
+    for words in (("--engine", "translate"), ("--engine", "interp"), ("--engine", "step"), ("-m", "ooo")):
+        path, status, stderr = record("tails.profile", "-g", *words, "--", tails())
+        equal((status, stderr), (0, ""))
+        equal(paths_of(path, "hart.instret"), TAILS, str(words))
+        calls = dict(rows(path, "SELECT function.name, sum(n_calls) FROM context JOIN function ON function.id = function GROUP BY 1"))
+        equal(calls, {"_start": 1, "first": 100, "last": 1 + 50, "pick": 1}, str(words))
+
+
+@test
+def a_place_that_several_jumps_reach_has_one_label():
+    path, _, _ = record("tails.profile", "--", tails())
+    status, stdout, stderr = tally("annotate", "-i", path, "-e", "instructions", "pick")
+    equal((status, stderr), (0, ""))
+    lines = stdout.splitlines()
+    targets = [int(target, 16) for target in re.findall(r": b\S+ \S*?([0-9a-f]+) ", stdout)]
+    equal(len(targets), 4, stdout)
+    equal(len(set(targets)), 3, "two lead to one place")
+    labels = [int(line[line.index("|") + 1:-1], 16) for line in lines if re.search(r"\|[0-9a-f]+:$", line)]
+    equal(labels, sorted(set(targets)), stdout)
 
 
 def tasks():
