@@ -8,15 +8,15 @@
 \name:
     .endm
 
-    function _start                 # 5 * 50 + 1 for each loop, 1 in between, 3 behind pick
-    li      s0, 50
+    function _start                 # 5 * 2000 + 1 for each loop, 1 in between, 3 behind pick
+    li      s0, 2000
 0:  jal     first
     nop
     nop
     addi    s0, s0, -1
     bnez    s0, 0b
     jal     last                    # a jump to it is a tail call from now on
-    li      s0, 50
+    li      s0, 2000
 1:  jal     first
     nop
     nop
