@@ -52,8 +52,10 @@ static void take_visit(void *ctx, uint32_t region, const char *name, bool is_beg
     recording->has_other_regions |= region != recording->region;
     recording->n_inside += is_begin ? 1 : UINT32_MAX;
     recording->n_visits += is_begin;
-    if (recording->n_inside == is_begin)
-        tl_attribution_set_outside(recording->attribution, !is_begin);
+    if (recording->n_inside != is_begin)
+        return;
+    tl_session_tell_losses(recording->session);
+    tl_attribution_set_outside(recording->attribution, !is_begin);
 }
 
 // Before the run, because a wrong name must not cost one.
@@ -441,6 +443,7 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
         status = tl_recorded_names(p, map, parts->options, with_sources, err);
     if (status == TL_OK && recording->contexts.graph)
         status = tl_recorded_contexts_end(&recording->contexts, p, map, insn_of_row, err);
+    tl_session_tell_losses(recording->session);
     if (status == TL_OK && recording->samples.source)
         status = tl_recorded_samples_end(&recording->samples, parts->outline, p, insn_of_row, thread_of_row, err);
     if (status == TL_OK && recording->timeline.machine)

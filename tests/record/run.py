@@ -988,6 +988,7 @@ def regions_are_marks_on_the_course_of_a_run():
 
 
 SAMPLED = ("-P", "rvhpm:linux", "-c", "997")
+DISTANCES = "SELECT distance, n FROM sample_distance"
 OF_INSNS = "SELECT address, sum(sample_count.n) FROM sample_count JOIN instruction ON instruction.id = instruction GROUP BY address"
 
 
@@ -1128,17 +1129,19 @@ def retirements(path):
 
 
 def interrupts_over(by_cycle, period, latency):
-    """Samples and losses of a counter that interrupts `latency` cycles after its first event behind a wrap."""
-    value, due, samples, n_lost = -period, None, collections.Counter(), 0
+    """Samples and losses of a counter that interrupts `latency` cycles after its first event behind a wrap, and how far behind it samples are."""
+    value, due, samples, distances, n_lost, n_retired, raised = -period, None, collections.Counter(), collections.Counter(), 0, 0, 0
     for cycle, retired in by_cycle.items():
         if due is not None and cycle >= due:
             samples[retired[0]] += 1
+            distances[n_retired - raised] += 1
             n_lost += value // period
             value, due = value % period - period, None
         value += len(retired)
         if due is None and value > 0:
-            due = cycle + latency
-    return samples, n_lost
+            due, raised = cycle + latency, n_retired
+        n_retired += len(retired)
+    return samples, distances, n_lost
 
 
 @test
@@ -1149,9 +1152,10 @@ def samples_by_interrupts_are_those_of_a_recount_over_the_pipeline():
     for period, latency in ((97, 138), (61, 20), (300, 250), (2, 30), (1, 30)):
         path, _, stderr = record("recount.profile", *NETBURST, "-c", str(period), "-e", "instr_retired:NBOGUSNTAG",
                                  "--set", f"netburst.pmi_latency={latency}", "--", assembled())
-        samples, n_lost = interrupts_over(by_cycle, period, latency)
+        samples, distances, n_lost = interrupts_over(by_cycle, period, latency)
         equal(dict(rows(path, OF_INSNS)), dict(samples), f"{period} {latency}: {stderr}")
         equal(rows(path, "SELECT n_samples, n_lost, method FROM sampled"), [(sum(samples.values()), n_lost, "interrupt (IEBS, fixed)")], f"{period} {latency}")
+        equal(dict(rows(path, DISTANCES)), dict(distances), f"{period} {latency}")
 
 
 def assembled_here(name, *words):
@@ -1180,6 +1184,34 @@ def precise_samples_are_those_of_paper():
             equal(dict(rows(path, OF_INSNS)), dict(expected), f"{event}:{modifier} {period}: {stderr}")
             equal(rows(path, "SELECT name, pmu, method, period, n_lost FROM sampled"),
                   [(f"{event}:{modifier}", "netburst:pentium4", "precise (PEBS)", period, 0)])
+            equal(rows(path, DISTANCES), [(0, sum(expected.values()))])
+
+
+# Of 200 interrupts of profile calibrated: docs/netburst.md, 5.2.
+CARDS = dict(zip(range(65, 74), (16, 12, 18, 29, 93, 16, 8, 4, 4)))
+
+
+@test
+def the_distance_of_samples_is_that_of_their_profile():
+    path, _, _ = record("cards.profile", *NETBURST, "-c", "31", "-e", "memory_loads", "--set", "netburst.pmi_profile=calibrated", "--max-insns", "300000", "--", guest("demo"))
+    distances = dict(rows(path, DISTANCES))
+    whole_decks, n_samples = sum(distances.values()) // 200, rows(path, "SELECT n_samples FROM sampled")[0][0]
+    equal((set(distances) <= set(CARDS), sum(distances.values()), whole_decks > 4), (True, n_samples, True), distances)
+    for distance, cards in CARDS.items():
+        if not whole_decks * cards <= distances[distance] <= (whole_decks + 1) * cards:
+            raise AssertionError(f"{distance}: {distances}")
+    status, text, stderr = tally("report", "--against-truth", path)
+    equal(status, 0, stderr)
+    mode = 100 * distances[69] / n_samples
+    contains(text, f"# instructions from the event to the sample: mode +69, {mode:.1f} %; least +65, median +69\n",
+             f"#   {'+69':14}  {distances[69]:7}  {mode:5.1f} %  {40 * '#'}\n")
+    status, stdout, stderr = tally("report", "--against-truth", "-j", path)
+    equal(status, 0, stderr)
+    sampled = next(row for row in map(json.loads, stdout.splitlines()) if row["type"] == "sampled")
+    equal([(row["distance"], row["samples"]) for row in sampled["distances"]], sorted(distances.items()))
+    equal((sampled["distance_mode"], sampled["distance_least"], sampled["distance_median"]), (69, 65, 69))
+    biases = [abs(row["percent"]) for row in sampled["biased"]]
+    equal((len(biases), biases, sampled["biased"][0]["instruction"]), (5, sorted(biases, reverse=True), sampled["most_biased"]))
 
 
 @test
@@ -1330,6 +1362,37 @@ def what_cannot_be_sampled_together_is_said():
                            (",".join(["global_power_events:RUNNING"] * 5), "of block"), ("replay_event:NBOGUS:pp", "replay_event:l1_load_miss"), ("nonsense", "no event 'nonsense'")):
         fails(["record", *NETBURST, "-c", "1000", "-e", events, "-o", file("x"), "--", program], 2, *parts)
     fails(["record", *NETBURST, "-c", str(2**39), "-o", file("x"), "--", program], 2, "too narrow for this period; write at most 549755813887")
+
+
+@test
+def bounds_of_active_threads_part_the_clocks():
+    """Each clock of thread 0 has the other thread active or idle. Modes of the CCCR are bounds, too."""
+    clocks = "global_power_events:RUNNING:t0"
+
+    def counted(*events, nbx=True):
+        status, _, stderr = tally("stat", "-j", "-o", file("bounds.json"), *NETBURST, *(("--set", "netburst.nbx=on") if nbx else ()), "-e", ",".join(events), "--", guest("threads_basic"))
+        equal(status, 0, stderr)
+        with open(file("bounds.json"), encoding="utf-8") as lines:
+            found = {row["event"]: row["value"] for row in map(json.loads, lines) if row["type"] == "event" and row["scope"] == "machine"}
+        return [found[event] for event in events]
+    every, beside, alone = counted(clocks, clocks + ":with=2", clocks + ":without=2")
+    if not 0 < beside < every or beside + alone != every:
+        raise AssertionError(f"{every} clocks, {beside} beside the other thread, {alone} alone")
+    equal(counted(clocks + ":active=1..2", clocks + ":active=2", clocks + ":active=1..1"), [every, beside, alone])
+    equal(counted(clocks + ":active=both", clocks + ":active=single", nbx=False), [beside, alone])
+
+
+@test
+def lost_samples_are_those_of_their_event():
+    """The interrupt that asks for an empty area comes late, so both events lose samples. A period ends with a sample or a loss."""
+    events = ("uops_retired:NBOGUS:assist", "branch_retired:MMNP+MMNM+MMTP+MMTM:assist")
+    path, _, _ = record("both.profile", *NBX, "-c", "61", "--set", "netburst.pmi_latency=100000", "-e", ",".join(events), "--", guest("process_family"))
+    signals = {"uops_retired": ("core.retire_uop", "core.alone"), "branch_retired": ("hart.insn_branch", "hart.insn_jal", "hart.insn_jalr")}
+    for name, n_samples, n_lost in rows(path, "SELECT name, n_samples, n_lost FROM sampled"):
+        names = signals[name.split(":")[0]]
+        total, = rows(path, f"SELECT sum(total) FROM event WHERE name IN ({', '.join('?' for _ in names)})", *names)[0]
+        if n_lost < 20 or not total // 61 - 70 <= n_samples + n_lost <= total // 61:
+            raise AssertionError(f"{name}: {n_samples} samples, {n_lost} lost of {total} events")
 
 
 @test

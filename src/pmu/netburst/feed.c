@@ -771,7 +771,7 @@ static void watch_source(watch *w, const source *s, uint64_t mark) {
     }
 }
 
-// All sources are as if they had moved.
+// Cells are as if they had moved, but for those that are 0.
 static void begin_watch(feed_thread *t) {
     watch *w = &t->watch;
     w->n = 0;
@@ -780,7 +780,6 @@ static void begin_watch(feed_thread *t) {
     watch_source(w, &t->delivers, WATCH_DELIVERS);
     watch_source(w, &t->builds, WATCH_BUILDS);
     watch_source(w, &t->flushes, WATCH_FLUSHES);
-    w->moved = WATCH_DELIVERS | WATCH_BUILDS | WATCH_FLUSHES | ((UINT64_C(1) << t->n_watched) - 1);
 }
 
 static void begin_sources(tl_netburst_feed *f, bool is_new) {
