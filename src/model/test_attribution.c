@@ -136,7 +136,7 @@ static void test_owner_before_comes_back_with_its_context(void **state) {
     uint64_t *n = &r.tally[TL_S_L1D_LOAD];
     tl_attribution_own_running(r.harts[0], 0x1000, &first);
     *n += 1;
-    tl_attribution_own_running(r.harts[0], 0x1000, &second); // the same instruction, in another context
+    tl_attribution_own_running(r.harts[0], 0x1000, &second); // the same one, in another context
     *n += 10;
     tl_attribution_own_as_before(r.harts[0]);
     *n += 100;
