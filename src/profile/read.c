@@ -48,10 +48,15 @@ static int32_t small_number(profile_reader *r) {
 }
 
 static uint32_t reference(profile_reader *r, uint64_t limit) {
-    if (sqlite3_column_type(r->row, r->column) != SQLITE_NULL)
-        return number_below(r, limit);
-    r->column++;
-    return TL_PROFILE_NONE;
+    sqlite3_value *value = sqlite3_column_value(r->row, r->column++);
+    const int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL)
+        return TL_PROFILE_NONE;
+    const uint64_t n = (uint64_t)sqlite3_value_int64(value);
+    if (type == SQLITE_INTEGER && n < limit)
+        return (uint32_t)n;
+    r->is_damaged = true;
+    return 0;
 }
 
 // NULL only where may_lack.

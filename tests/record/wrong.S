@@ -2,7 +2,7 @@
 # Calls along a wrong path; run.py has the misses of each context, worked out on paper. The load of _start delays all retirement, so the calls
 # of f and leaf are in flight when the division ends and the branch, which is taken for the first time, turns out to be mispredicted.
     .option norvc
-    .globl  _start, f, leaf, victim
+    .globl  _start, f, g, leaf, victim
     .macro  function name
     .type   \name, @function
 \name:
@@ -19,6 +19,9 @@
     .balign 64
 0:  ld      t3, 128(s0)             # misses
     jal     f
+    jal     g
+    ld      t5, 640(s0)             # misses where g is predicted to return, and never happens
+    fence
     li      a0, 0
     li      a7, 93
     ecall
@@ -44,6 +47,14 @@
     fence                           # fetch waits in vain
     ret
     .size   victim, . - victim
+
+    .balign 64
+    function g                      # returns two instructions further
+    divu    t1, t0, t2
+    add     ra, ra, t1
+    addi    ra, ra, 8
+    ret
+    .size   g, . - g
 
     .bss
     .balign 4096
