@@ -365,7 +365,7 @@ static void hear_clock(tl_clock_tap *tap, const tl_clock_record *record) {
     for (uint32_t i = 0; i < record->n_events && l->logs; i++) {
         const tl_uop_event *event = &record->events[i];
         hear_word(l, record->cycle << 8 | event->step);
-        hear_word(l, event->seq << 16 | event->vain << 8 | event->uop << 4 | event->is_replay);
+        hear_word(l, event->seq << 16 | (uint64_t)event->vain << 8 | (uint64_t)event->uop << 4 | event->is_replay);
         hear_word(l, event->done_half_cycles << 8 | event->n_uops);
         hear_word(l, event->pc);
     }
