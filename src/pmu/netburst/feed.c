@@ -11,6 +11,7 @@
 #include "model/flow.h"
 #include "model/isa.h"
 #include "pmu/netburst/catalogue.h"
+#include "pmu/netburst/rows.h"
 
 enum { MAX_OCCURRENCES = 1024, ROOM_OF_A_RECORD = 512, MAX_SEGMENTS = 8, N_TAGS = 64, DRAINED_UOPS = 3 };
 
@@ -21,9 +22,11 @@ enum { MAX_CELLS = 16, MAX_WATCHED_CELLS = 128 };
 typedef struct source { // of a thread
     tl_cell more[MAX_CELLS], less[MAX_CELLS];
     uint32_t n_more, n_less;
+    uint8_t at[2 * MAX_CELLS]; // more, then less: their numbers in the watch
     uint64_t last;
     bool is_watched;
     uint8_t event, bit;
+    uint32_t escrs; // of rows: used ESCRs that select it
 } source;
 
 // Cells of the sources that a detector selects, as they were in the last clock that was told.
@@ -33,6 +36,9 @@ typedef struct watch {
     uint64_t last[MAX_WATCHED_CELLS];
     uint64_t feeds[MAX_WATCHED_CELLS]; // sources, bit by bit: `watched`, then those of WATCH_...
     uint64_t moved;                    // sources that some cell feeds which has moved
+    bool is_known;                     // `last` holds what the cells had in that clock
+    uint8_t insns, uops;               // cells of what retires
+    uint8_t clears;                    // cell of machine clears; MAX_WATCHED_CELLS: none
 } watch;
 #define WATCH_DELIVERS (UINT64_C(1) << 61)
 #define WATCH_BUILDS (UINT64_C(1) << 62)
@@ -45,6 +51,7 @@ typedef struct segment { // the thread has this owner in clocks before `until`
 } segment;
 
 enum { MODE_DELIVERS, MODE_BUILDS, MODE_IDLE }; // of fetch
+enum { WEIGHT_OF_FLUSH = 2 };
 
 typedef struct feed_thread {
     const tl_hart *h; // NULL: it has told nothing
@@ -66,7 +73,6 @@ typedef struct feed_thread {
     uint32_t n_watched;
     watch watch;
     // Retired without those that execute alone, and how many there were at the last clock told.
-    tl_cell insns_cell, uops_cell;
     uint64_t n_insns, n_uops;
     bool tells_all; // the clock under way, by its events; else by these two
     // Instructions from the trace cache, and to build traces; lines that it drops.
@@ -82,6 +88,12 @@ typedef struct feed_thread {
     // Uops taken back that were not told as bogus yet, by their tags; instructions by their
     // front-end tag.
     uint32_t bogus_uops[N_TAGS], bogus_insns[2], n_bogus;
+    // Of rows: values of watched cells, before row 0 and at the end of each row that is filled.
+    uint32_t (*columns)[TL_NB_TOTALS];
+    uint32_t n_filled;
+    bool may_tell;            // a row
+    uint64_t drained;         // bogus uops of clocks before this one have left
+    source insns, uops; // retired
 } feed_thread;
 
 struct tl_netburst_feed {
@@ -103,7 +115,16 @@ struct tl_netburst_feed {
     uint32_t n_occurrences;
     tl_netburst_occurrence occurrences[MAX_OCCURRENCES];
     feed_thread threads[TL_NETBURST_THREADS];
+    // Rows: all clocks before the one under way are in `rows` while they are open, and `next` is
+    // behind.
+    bool has_rows;
+    bool hears_bogus;
+    uint32_t told;    // threads that have told in the clock under way
+    uint64_t room;    // clocks that may follow
+    uint32_t planned; // owners that sources have their ESCRs for; UNPLANNED: none
+    tl_netburst_rows rows;
 };
+#define UNPLANNED UINT32_MAX
 #define NEVER UINT64_MAX
 
 static tl_netburst_feed *feed_of(tl_clock_tap *tap) { return (tl_netburst_feed *)(void *)tap; }
@@ -188,12 +209,26 @@ static void drain(tl_netburst_feed *f, feed_thread *t) {
     }
 }
 
+// The same if nobody hears of them.
+static void drain_unheard(feed_thread *t, uint64_t until) {
+    uint64_t room = (until - t->drained) * DRAINED_UOPS;
+    t->drained = until;
+    for (uint32_t tags = 0; t->n_bogus > 0 && tags < N_TAGS && room > 0; tags++) {
+        const uint32_t n = (uint32_t)tl_lesser(room, t->bogus_uops[tags]);
+        uint32_t *insns = &t->bogus_insns[tags & TAG_FRONT];
+        t->bogus_uops[tags] -= n;
+        t->n_bogus -= n;
+        *insns -= (uint32_t)tl_lesser(n, *insns);
+        room -= n;
+    }
+}
+
 // Pairs of modes of the two threads, each the number of a mask bit; both idle: none.
+static const uint8_t mode_bits[3][3] = {{0, 1, 2}, {3, 4, 5}, {6, 7, 0xff}};
 static void add_modes(tl_netburst_feed *f) {
-    static const uint8_t bits[3][3] = {{0, 1, 2}, {3, 4, 5}, {6, 7, 0xff}};
     const uint8_t first = f->threads[0].mode, second = f->n->n_threads > 1 ? f->threads[1].mode : (uint8_t)MODE_IDLE;
-    if (bits[first][second] != 0xff)
-        add(f, TL_NB_TC_DELIVER_MODE, 0, 1, 1u << bits[first][second]);
+    if (mode_bits[first][second] != 0xff)
+        add(f, TL_NB_TC_DELIVER_MODE, 0, 1, 1u << mode_bits[first][second]);
     f->threads[0].mode = f->threads[1].mode = MODE_IDLE;
 }
 
@@ -264,7 +299,7 @@ static void count_until(tl_netburst_feed *f, uint64_t end) {
 
 // ---- Totals.
 
-static uint64_t total_of(const tl_netburst_feed *f, const source *s) {
+static uint64_t total_now(const tl_netburst_feed *f, const source *s) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < s->n_more; i++)
         total += f->host->probe->tally[s->more[i]];
@@ -273,46 +308,58 @@ static uint64_t total_of(const tl_netburst_feed *f, const source *s) {
     return total;
 }
 
+static uint64_t total_of(const watch *w, const source *s) {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < s->n_more; i++)
+        total += w->last[s->at[i]];
+    for (uint32_t i = 0; i < s->n_less; i++)
+        total -= w->last[s->at[s->n_more + i]];
+    return total;
+}
+
 // Returns the growth of the source since the last call.
-static uint64_t growth_of(const tl_netburst_feed *f, source *s) {
-    const uint64_t total = total_of(f, s), grown = total - s->last;
+static uint64_t growth_of(const watch *w, source *s) {
+    const uint64_t total = total_of(w, s), grown = total - s->last;
     if (grown > INT64_MAX) // what is subtracted came a clock before
         return 0;
     s->last = total;
     return grown;
 }
 
-static void look_at_cells(const tl_netburst_feed *f, watch *w) {
-    const uint64_t *tally = f->host->probe->tally;
-    for (uint32_t i = 0; i < w->n; i++) {
-        const uint64_t value = tally[w->cells[i]];
-        if (TL_LIKELY(value == w->last[i]))
-            continue;
-        w->last[i] = value;
-        w->moved |= w->feeds[i];
-    }
+static void set_cell(watch *w, uint32_t i, uint64_t value) {
+    if (TL_LIKELY(value == w->last[i]))
+        return;
+    w->last[i] = value;
+    w->moved |= w->feeds[i];
 }
 
-// Growth of a source that may have moved. It stays marked until it is taken.
-static uint64_t take_growth(const tl_netburst_feed *f, watch *w, source *s, uint64_t mark) {
+static void look_at_cells(const tl_netburst_feed *f, watch *w) {
+    const uint64_t *tally = f->host->probe->tally;
+    for (uint32_t i = 0; i < w->n; i++)
+        set_cell(w, i, tally[w->cells[i]]);
+    w->is_known = true;
+}
+
+// Growth of a source that may have moved.
+static uint64_t take_growth(watch *w, source *s, uint64_t mark) {
     if (!(w->moved & mark))
         return 0;
     w->moved &= ~mark;
-    return growth_of(f, s);
+    return growth_of(w, s);
 }
 
-static uint8_t take_mode(const tl_netburst_feed *f, feed_thread *t) {
-    if (take_growth(f, &t->watch, &t->delivers, WATCH_DELIVERS) > 0)
-        return MODE_DELIVERS;
-    return take_growth(f, &t->watch, &t->builds, WATCH_BUILDS) > 0 ? MODE_BUILDS : MODE_IDLE;
+static uint8_t take_mode(feed_thread *t) {
+    const uint64_t delivered = take_growth(&t->watch, &t->delivers, WATCH_DELIVERS);
+    const uint64_t built = take_growth(&t->watch, &t->builds, WATCH_BUILDS);
+    return delivered > 0 ? MODE_DELIVERS : built > 0 ? MODE_BUILDS : MODE_IDLE;
 }
 
+// Of cells as the watch has them.
 static void add_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
     watch *w = &t->watch;
-    look_at_cells(f, w);
     for (uint64_t left = w->moved & (WATCH_DELIVERS - 1); left != 0; left &= left - 1) {
         source *s = t->watched[__builtin_ctzll(left)];
-        const uint64_t grown = growth_of(f, s);
+        const uint64_t grown = growth_of(w, s);
         if (grown == 0)
             continue;
         add(f, (tl_netburst_event)s->event, owner, grown, 1u << s->bit);
@@ -320,16 +367,15 @@ static void add_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
             t->clear_until = f->clock + f->host->config->core.clear_cycles;
     }
     w->moved &= ~(WATCH_DELIVERS - 1);
-    if (is_heard(f, TL_NB_TC_DELIVER_MODE))
-        t->mode = take_mode(f, t);
-    if (is_heard(f, TL_NB_TC_MISC) && take_growth(f, w, &t->flushes, WATCH_FLUSHES) > 0)
-        add(f, TL_NB_TC_MISC, owner, 2, 1 << 4);
+    t->mode = take_mode(t);
+    if (take_growth(w, &t->flushes, WATCH_FLUSHES) > 0)
+        add(f, TL_NB_TC_MISC, owner, WEIGHT_OF_FLUSH, 1u << t->flushes.bit);
 }
 
 // Nothing that retires has a tag while not all is told.
 static void add_retired(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
-    const uint64_t *tally = f->host->probe->tally;
-    const uint64_t insns = tally[t->insns_cell] - t->n_insns, uops = tally[t->uops_cell] - t->n_uops;
+    const watch *w = &t->watch;
+    const uint64_t insns = w->last[w->insns] - t->n_insns, uops = w->last[w->uops] - t->n_uops;
     t->n_insns += insns;
     t->n_uops += uops;
     if (insns == 0 || t->tells_all)
@@ -337,6 +383,292 @@ static void add_retired(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
     add(f, TL_NB_UOPS_RETIRED, owner, uops, 1);
     add(f, TL_NB_INSTR_RETIRED, owner, insns, 1);
     add(f, TL_NB_INSTR_COMPLETED, owner, insns, 1);
+}
+
+// ---- Rows.
+
+// Used ESCRs that count it.
+static uint32_t escrs_of(const tl_netburst_feed *f, const tl_netburst_occurrence *what) {
+    uint32_t escrs = 0;
+    for (uint32_t left = f->n->listeners[what->event]; left != 0; left &= left - 1)
+        if (tl_netburst_matches(f->n, &f->n->used_escrs[__builtin_ctz(left)], what, f->rows.active, 0))
+            escrs |= left & -left;
+    return escrs;
+}
+
+static uint32_t escrs_of_mask(const tl_netburst_feed *f, tl_netburst_event event, uint8_t owner, uint32_t mask) {
+    return escrs_of(f, &(tl_netburst_occurrence){.event = (uint8_t)event, .owner = owner, .weight = 1, .mask = (uint16_t)mask});
+}
+
+static void plan_source(const tl_netburst_feed *f, source *s, uint8_t owner) {
+    s->escrs = s->is_watched ? escrs_of_mask(f, (tl_netburst_event)s->event, owner, 1u << s->bit) : 0;
+}
+
+// Which ESCRs count what a thread does while it and the other one have these owners.
+static void plan_rows(tl_netburst_feed *f) {
+    uint32_t owners = f->rows.active;
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        owners = owners << 4 | f->threads[i].run_owner;
+    if (owners == f->planned)
+        return;
+    f->planned = owners;
+    for (uint32_t i = 0; i < f->n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        for (uint32_t k = 0; k < t->n_watched; k++)
+            plan_source(f, t->watched[k], t->run_owner);
+        plan_source(f, &t->flushes, t->run_owner);
+        t->uops.escrs = t->insns.escrs = 0;
+        if (f->tap.tells_all)
+            continue;
+        t->uops.escrs = escrs_of_mask(f, TL_NB_UOPS_RETIRED, t->run_owner, 1);
+        t->insns.escrs = escrs_of_mask(f, TL_NB_INSTR_RETIRED, t->run_owner, 1) | escrs_of_mask(f, TL_NB_INSTR_COMPLETED, t->run_owner, 1);
+    }
+}
+
+static void add_level(tl_netburst_feed *f, tl_netburst_event event, uint8_t owner, uint32_t mask) {
+    for (uint32_t left = escrs_of_mask(f, event, owner, mask); left != 0; left &= left - 1)
+        f->rows.level[__builtin_ctz(left)] += 1;
+}
+
+static void begin_columns(feed_thread *t) {
+    const watch *w = &t->watch;
+    t->insns.last = w->last[w->insns];
+    t->uops.last = w->last[w->uops];
+    for (uint32_t i = 0; t->may_tell && i < w->n; i++)
+        t->columns[i][0] = t->columns[i][1] = (uint32_t)w->last[i];
+    t->n_filled = 0;
+}
+
+// Rows begin with the clock under way, and what was told of it stays among the occurrences. Nothing
+// that holds for many clocks may change soon.
+static void open_rows(tl_netburst_feed *f) {
+    tl_netburst *n = f->n;
+    tl_netburst_rows *rows = &f->rows;
+    uint8_t active = 0;
+    if (!f->has_clock || f->follows_contexts)
+        return;
+    for (uint32_t i = 0; i < n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        if (next_level(t, f->clock) != NEVER || t->context_from != NEVER || (f->hears_bogus && t->n_bogus > 0))
+            return;
+        t->may_tell = t->watch.is_known && t->tells_all == f->tap.tells_all;
+        active |= t->owner;
+    }
+    f->room = tl_netburst_room_of_rows(n);
+    if (f->room < TL_NB_ROWS)
+        return;
+    f->has_rows = true;
+    rows->n = 0;
+    rows->n_more = 0;
+    rows->is_repeated = false;
+    rows->active = active;
+    memset(rows->output, 0, n->n_used_escrs * sizeof rows->output[0]);
+    memset(rows->level, 0, sizeof rows->level);
+    plan_rows(f);
+    for (uint32_t i = 0; i < n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        t->drained = f->clock;
+        begin_columns(t);
+        if (t->owner != 0)
+            add_level(f, TL_NB_GLOBAL_POWER_EVENTS, t->owner, 1);
+        if (t->is_store_full)
+            add_level(f, TL_NB_RESOURCE_STALL, t->owner, 1 << 5);
+    }
+}
+
+// Occurrences of the clock under way go to its row.
+static void fold_occurrences(tl_netburst_feed *f) {
+    for (uint32_t k = 0; k < f->n_occurrences; k++) {
+        const tl_netburst_occurrence *what = &f->occurrences[k];
+        for (uint32_t left = escrs_of(f, what); left != 0; left &= left - 1) {
+            uint8_t *output = &f->rows.output[__builtin_ctz(left)][f->rows.n];
+            const uint32_t sum = *output + what->weight;
+            *output = (uint8_t)(sum < TL_NETBURST_MAX_OUTPUT ? sum : TL_NETBURST_MAX_OUTPUT);
+        }
+    }
+    f->n_occurrences = 0;
+}
+
+// Cells stay what they were in rows in which the thread tells nothing.
+static void fill(feed_thread *t, uint32_t n) {
+    for (uint32_t i = 0; t->n_filled < n && i < t->watch.n; i++)
+        for (uint32_t r = t->n_filled; r < n; r++)
+            t->columns[i][r + 1] = t->columns[i][t->n_filled];
+    t->n_filled = n > t->n_filled ? n : t->n_filled;
+}
+
+// The thread has told the clock under way, or tells it now.
+static void take_cells(tl_netburst_feed *f, feed_thread *t) {
+    const uint64_t *tally = f->host->probe->tally;
+    const tl_cell *cells = t->watch.cells;
+    const uint32_t n = t->watch.n, row = f->rows.n + 1;
+    if (t->n_filled < f->rows.n)
+        fill(t, f->rows.n);
+    for (uint32_t i = 0; i < n; i++)
+        t->columns[i][row] = (uint32_t)tally[cells[i]];
+    t->n_filled = row;
+}
+
+// The totals fall now and then, because what is subtracted came a clock before.
+static void add_growths_one_by_one(const uint32_t totals[TL_NB_TOTALS], uint32_t most, uint32_t n, uint8_t ret[TL_NB_ROWS],
+                                   uint32_t *ret_most) {
+    memset(ret, 0, TL_NB_ROWS);
+    for (uint32_t r = 0; r < n; r++) {
+        const uint32_t grown = totals[r + 1] - most;
+        if (grown > INT32_MAX)
+            continue;
+        ret[r] = (uint8_t)(grown < TL_NETBURST_MAX_OUTPUT ? grown : TL_NETBURST_MAX_OUTPUT);
+        most = totals[r + 1];
+    }
+    *ret_most = most;
+}
+
+// Returns the growth of the source in each row, and takes it.
+static void take_growths(const tl_netburst_feed *f, feed_thread *t, source *s, uint8_t ret[TL_NB_ROWS]) {
+    const tl_netburst_column_ops *ops = f->n->columns;
+    const uint32_t n = f->rows.n, *totals = t->columns[s->at[0]];
+    const uint64_t before = total_of(&t->watch, s);
+    uint32_t sums[TL_NB_TOTALS], most;
+    if (s->n_more + s->n_less > 1) {
+        memset(sums, 0, sizeof sums);
+        for (uint32_t i = 0; i < s->n_more + s->n_less; i++)
+            ops->add_totals(sums, t->columns[s->at[i]], i < s->n_more ? 1 : UINT32_MAX);
+        totals = sums;
+    }
+    if (TL_LIKELY(before == s->last && ops->growths(totals, n, ret))) {
+        s->last += (uint32_t)(totals[n] - totals[0]);
+        return;
+    }
+    const uint32_t first = totals[0] + (uint32_t)(s->last - before);
+    add_growths_one_by_one(totals, first, n, ret, &most);
+    s->last += (uint32_t)(most - first);
+}
+
+static void add_source(tl_netburst_feed *f, feed_thread *t, source *s) {
+    uint8_t growths[TL_NB_ROWS];
+    take_growths(f, t, s, growths);
+    for (uint32_t left = s->escrs; left != 0; left &= left - 1)
+        f->n->columns->add(f->rows.output[__builtin_ctz(left)], growths);
+}
+
+static void add_flushes(tl_netburst_feed *f, feed_thread *t) {
+    uint8_t growths[TL_NB_ROWS];
+    take_growths(f, t, &t->flushes, growths);
+    for (uint32_t r = 0; r < TL_NB_ROWS; r++)
+        growths[r] = growths[r] > 0 ? WEIGHT_OF_FLUSH : 0;
+    for (uint32_t left = t->flushes.escrs; left != 0; left &= left - 1)
+        f->n->columns->add(f->rows.output[__builtin_ctz(left)], growths);
+}
+
+static void find_modes(const tl_netburst_feed *f, feed_thread *t, uint8_t ret[TL_NB_ROWS]) {
+    uint8_t delivered[TL_NB_ROWS], built[TL_NB_ROWS];
+    take_growths(f, t, &t->delivers, delivered);
+    take_growths(f, t, &t->builds, built);
+    for (uint32_t r = 0; r < TL_NB_ROWS; r++)
+        ret[r] = delivered[r] > 0 ? MODE_DELIVERS : built[r] > 0 ? MODE_BUILDS : MODE_IDLE;
+}
+
+static void add_modes_of_rows(tl_netburst_feed *f, const uint8_t modes[TL_NETBURST_THREADS][TL_NB_ROWS]) {
+    for (uint32_t left = f->n->listeners[TL_NB_TC_DELIVER_MODE]; left != 0; left &= left - 1) {
+        const uint32_t escr = (uint32_t)__builtin_ctz(left);
+        uint8_t counts[3][3];
+        for (uint32_t k = 0; k < 9; k++)
+            counts[k / 3][k % 3] = mode_bits[k / 3][k % 3] != 0xff && (escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << mode_bits[k / 3][k % 3]) >> escr & 1);
+        for (uint32_t r = 0; r < f->rows.n; r++)
+            f->rows.output[escr][r] = (uint8_t)(f->rows.output[escr][r] + counts[modes[0][r]][modes[1][r]]);
+    }
+}
+
+// Rows of the thread go to the outputs, and what the sources had becomes that of the last row.
+static void add_rows_of(tl_netburst_feed *f, feed_thread *t, uint8_t ret_modes[TL_NB_ROWS]) {
+    watch *w = &t->watch;
+    const uint32_t n = f->rows.n;
+    for (uint32_t k = 0; k < t->n_watched; k++)
+        add_source(f, t, t->watched[k]);
+    if (t->delivers.is_watched)
+        find_modes(f, t, ret_modes);
+    if (t->flushes.is_watched)
+        add_flushes(f, t);
+    if (t->uops.escrs != 0)
+        add_source(f, t, &t->uops);
+    if (t->insns.escrs != 0)
+        add_source(f, t, &t->insns);
+    for (uint32_t i = 0; i < w->n; i++)
+        w->last[i] += (uint32_t)(t->columns[i][n] - t->columns[i][0]);
+    t->n_insns = w->last[w->insns];
+    t->n_uops = w->last[w->uops];
+}
+
+static void tell_of_last_row(tl_netburst_feed *f, feed_thread *t) {
+    watch *w = &t->watch;
+    const uint32_t n = f->rows.n;
+    for (uint32_t i = 0; i < w->n; i++)
+        set_cell(w, i, w->last[i] + (uint32_t)(t->columns[i][n + 1] - t->columns[i][n]));
+    add_totals(f, t, t->run_owner);
+    add_retired(f, t, t->run_owner);
+}
+
+// All rows are counted. The clock under way has what was told of it, as if there were none.
+static void close_rows(tl_netburst_feed *f) {
+    uint8_t modes[TL_NETBURST_THREADS][TL_NB_ROWS];
+    const uint32_t n = f->rows.n;
+    if (!f->has_rows)
+        return;
+    f->has_rows = false;
+    f->next = f->clock;
+    memset(modes, MODE_IDLE, sizeof modes);
+    for (uint32_t i = 0; i < f->n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        drain_unheard(t, f->clock);
+        if (n == 0)
+            continue;
+        if (t->n_filled > 0) {
+            fill(t, n);
+            add_rows_of(f, t, modes[i]);
+        }
+        if (t->mode != MODE_IDLE) // it told the first row before there were any
+            modes[i][0] = t->mode;
+        t->mode = MODE_IDLE;
+    }
+    if (n > 0) {
+        add_modes_of_rows(f, modes);
+        tl_netburst_count_rows(f->n, &f->rows);
+    }
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        if (f->threads[i].n_filled > n)
+            tell_of_last_row(f, &f->threads[i]);
+}
+
+// The clock under way is over, and this one begins. false: rows are not open any more.
+static bool next_row(tl_netburst_feed *f, uint64_t clock) {
+    const uint64_t n_clocks = clock - f->clock;
+    tl_netburst_rows *rows = &f->rows;
+    if (TL_UNLIKELY(rows->n + 2 >= TL_NB_ROWS || n_clocks > f->room)) {
+        close_rows(f);
+        open_rows(f);
+        if (!f->has_rows || n_clocks > f->room)
+            return false;
+    }
+    f->room -= n_clocks;
+    fold_occurrences(f);
+    rows->n += 1;
+    rows->is_repeated = n_clocks > 2;
+    if (n_clocks > 1) {
+        rows->n += 1;
+        rows->n_more += n_clocks - 2;
+    }
+    f->clock = clock;
+    f->told = 0;
+    return true;
+}
+
+// Enters the clock of the record. false: it cannot be a row.
+static bool enter_row(tl_netburst_feed *f, feed_thread *t, const tl_clock_record *record) {
+    if (t->owner != t->run_owner || !t->may_tell || (record->is_store_full != t->is_store_full && is_heard(f, TL_NB_RESOURCE_STALL)))
+        return false;
+    if (TL_UNLIKELY(record->cycle <= f->clock))
+        return record->cycle == f->clock && !(f->told >> record->thread & 1);
+    return next_row(f, record->cycle);
 }
 
 // ---- Tags.
@@ -539,6 +871,8 @@ static void overcount(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owne
 static void taken_back(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     const uint8_t *tags = tags_at_end(f, t, uop, owner);
     overcount(f, uop, owner);
+    if (f->has_rows)
+        drain_unheard(t, f->clock);
     for (uint32_t k = 0; k < uop->n_uops; k++)
         t->bogus_uops[tags[k]] += 1;
     t->n_bogus += uop->n_uops;
@@ -598,6 +932,11 @@ static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uo
 
 static uint8_t class_of(const feed_thread *t, tl_priv priv) { return priv == TL_PRIV_U ? t->bit_usr : t->bit_os; }
 
+static bool has_other_owner(const feed_thread *t) {
+    const uint8_t owner = class_of(t, t->h->priv);
+    return owner != t->run_owner || (tl_hart_has_work(t->h) ? owner : 0) != t->owner;
+}
+
 // The state of a hart that has just told something, or that does not run.
 static void look_at(feed_thread *t, uint64_t clock) {
     const tl_hart *h = t->h;
@@ -622,28 +961,59 @@ static void open_clock(tl_netburst_feed *f, uint64_t clock) {
     count_until(f, clock);
     f->has_clock = true;
     f->clock = clock;
+    f->told = 0;
+}
+
+// Rows take what the thread has told of the clock under way.
+static bool takes_it(const tl_netburst_feed *f, const feed_thread *t) {
+    return f->has_rows && !f->n->is_stale && !(f->hears_bogus && t->n_bogus > 0);
+}
+
+static bool has_cleared(const tl_netburst_feed *f, const feed_thread *t) {
+    const uint32_t i = t->watch.clears, n = f->rows.n;
+    return i < MAX_WATCHED_CELLS && t->columns[i][n + 1] != t->columns[i][n];
+}
+
+static void take_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
+    if (TL_LIKELY(takes_it(f, t))) {
+        take_cells(f, t);
+        if (TL_UNLIKELY(has_cleared(f, t)))
+            close_rows(f);
+        return;
+    }
+    close_rows(f);
+    look_at_cells(f, &t->watch);
+    add_totals(f, t, owner);
+    add_retired(f, t, owner);
 }
 
 static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
     tl_netburst_feed *f = feed_of(tap);
     feed_thread *t = &f->threads[record->thread];
-    t->alone = t->suspended = NEVER;
-    open_clock(f, record->cycle);
     const uint8_t owner = t->run_owner;
-    if (owner_at(t, f->clock) == 0) // it runs in this clock
-        t->owner = owner;
+    t->alone = t->suspended = NEVER;
+    if (!f->has_rows || !enter_row(f, t, record)) {
+        close_rows(f);
+        open_clock(f, record->cycle);
+        if (owner_at(t, f->clock) == 0) // it runs in this clock
+            t->owner = owner;
+    }
     t->is_store_full = record->is_store_full;
     for (uint32_t i = 0; i < record->n_events; i++)
         take_uop(f, t, &record->events[i], owner);
-    add_totals(f, t, owner);
-    add_retired(f, t, owner);
+    take_totals(f, t, owner);
     t->tells_all = f->tap.tells_all;
+    f->told |= 1u << record->thread;
+    if (f->has_rows && has_other_owner(t))
+        close_rows(f);
     look_at(t, record->cycle);
     if (TL_UNLIKELY(f->follows_contexts))
         note_context(f, record->thread, t->h->now > f->clock ? t->h->now : f->clock + 1);
     t->told = f->clock;
     t->insns_before = t->insns_after;
     t->insns_after = t->h->instret;
+    if (!f->has_rows)
+        open_rows(f);
 }
 
 // The instruction as an extended record shows it.
@@ -680,7 +1050,10 @@ static bool tell_may_retire(tl_clock_tap *tap, const tl_hart *h, uint32_t thread
         return true;
     }
     const uint32_t n = occurrences_of(t->run_owner, event, tags, event->n_uops, uops);
-    if (tl_netburst_retires(f->n, thread, uops, n, active_now(f) | t->run_owner))
+    const bool retires = tl_netburst_retires(f->n, thread, uops, n, active_now(f) | t->run_owner);
+    if (TL_UNLIKELY(f->n->is_stale)) // from the clock after those told
+        close_rows(f);
+    if (retires)
         return true;
     note_access(f, thread, h, event, all_tags);
     return false;
@@ -695,6 +1068,7 @@ static uint32_t tell_assist(tl_clock_tap *tap, const tl_hart *h, uint32_t thread
     uint64_t values[TL_NETBURST_RECORD_VALUES] = {0, h->pc};
     for (uint32_t i = 0; i < TL_COUNT_OF(order); i++)
         values[2 + i] = x[order[i]];
+    close_rows(f);
     tl_netburst_assist(f->n, thread, values);
     return f->n->settings.assist_clocks;
 }
@@ -729,6 +1103,8 @@ static void note_outside(const tl_netburst_feed *f, feed_thread *t) {
 static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
     tl_netburst_feed *f = feed_of(tap);
     feed_thread *t = &f->threads[thread];
+    close_rows(f);
+    t->watch.is_known = false; // it may have grown by any number
     t->h = h;
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
@@ -743,6 +1119,7 @@ static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
 
 static void tell_suspend(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
     feed_thread *t = &feed_of(tap)->threads[thread];
+    close_rows(feed_of(tap));
     t->suspended = h->now;
     t->idle_cycles = h->idle_cycles;
     add_segment(t, h->now, t->owner);
@@ -752,35 +1129,46 @@ static void tell_suspend(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
 
 static void begin_source(const tl_netburst_feed *f, source *s, bool is_wanted, bool is_new) {
     if (is_wanted && (is_new || !s->is_watched))
-        s->last = total_of(f, s);
+        s->last = total_now(f, s);
     s->is_watched = is_wanted;
 }
 
-static void watch_source(watch *w, const source *s, uint64_t mark) {
-    for (uint32_t k = 0; s->is_watched && k < s->n_more + s->n_less; k++) {
-        const tl_cell cell = k < s->n_more ? s->more[k] : s->less[k - s->n_more];
-        uint32_t i = 0;
-        while (i < w->n && w->cells[i] != cell)
-            i++;
-        assert(i < MAX_WATCHED_CELLS);
-        if (i == w->n) {
-            w->cells[w->n++] = cell;
-            w->last[i] = w->feeds[i] = 0;
-        }
-        w->feeds[i] |= mark;
+// Returns the cell's number in the watch.
+static uint8_t watch_cell(watch *w, tl_cell cell, uint64_t mark) {
+    uint32_t i = 0;
+    while (i < w->n && w->cells[i] != cell)
+        i++;
+    assert(i < MAX_WATCHED_CELLS);
+    if (i == w->n) {
+        w->cells[w->n++] = cell;
+        w->last[i] = w->feeds[i] = 0;
     }
+    w->feeds[i] |= mark;
+    return (uint8_t)i;
+}
+
+static void watch_source(watch *w, source *s, uint64_t mark) {
+    for (uint32_t k = 0; s->is_watched && k < s->n_more + s->n_less; k++)
+        s->at[k] = watch_cell(w, k < s->n_more ? s->more[k] : s->less[k - s->n_more], mark);
+    w->moved |= s->is_watched ? mark : 0;
+    if (s->is_watched && s->event == TL_NB_MACHINE_CLEAR)
+        w->clears = s->at[0];
 }
 
 // All sources are as if they had moved.
 static void begin_watch(feed_thread *t) {
     watch *w = &t->watch;
     w->n = 0;
+    w->moved = 0;
+    w->is_known = false;
+    w->clears = MAX_WATCHED_CELLS;
     for (uint32_t i = 0; i < t->n_watched; i++)
         watch_source(w, t->watched[i], UINT64_C(1) << i);
     watch_source(w, &t->delivers, WATCH_DELIVERS);
     watch_source(w, &t->builds, WATCH_BUILDS);
     watch_source(w, &t->flushes, WATCH_FLUSHES);
-    w->moved = WATCH_DELIVERS | WATCH_BUILDS | WATCH_FLUSHES | ((UINT64_C(1) << t->n_watched) - 1);
+    w->insns = t->insns.at[0] = watch_cell(w, t->insns.more[0], 0);
+    w->uops = t->uops.at[0] = watch_cell(w, t->uops.more[0], 0);
 }
 
 static void begin_sources(tl_netburst_feed *f, bool is_new) {
@@ -864,8 +1252,8 @@ static void attach(tl_netburst_feed *f) {
         t->clear_until = 0;
         t->suspended = NEVER;
         t->tells_all = f->tap.tells_all;
-        t->n_insns = f->host->probe->tally[t->insns_cell];
-        t->n_uops = f->host->probe->tally[t->uops_cell];
+        t->n_insns = total_now(f, &t->insns);
+        t->n_uops = total_now(f, &t->uops);
         memset(t->tags, 0, sizeof t->tags);
         if (f->host->clock_tap(f->host->ctx, f->first_hart + i, &f->tap, NULL) != TL_OK)
             f->is_attached = false; // the host has no memory: nothing is counted
@@ -879,11 +1267,28 @@ static void detach(tl_netburst_feed *f) {
     f->is_attached = false;
 }
 
+static bool hears_bogus(const tl_netburst *n) {
+    static const struct {
+        uint8_t event;
+        uint16_t mask;
+    } bits[] = {{TL_NB_UOPS_RETIRED, 2}, {TL_NB_FRONT_END_EVENT, 2},  {TL_NB_REPLAY_EVENT, 2}, {TL_NB_EXECUTION_EVENT, 0xf0},
+                {TL_NB_INSTR_RETIRED, 12}, {TL_NB_INSTR_COMPLETED, 2}};
+    for (uint32_t i = 0; i < n->n_used_escrs; i++)
+        for (uint32_t k = 0; k < TL_COUNT_OF(bits); k++)
+            if (n->used_escrs[i].event == bits[k].event && (n->used_escrs[i].mask & bits[k].mask))
+                return true;
+    return false;
+}
+
+void tl_netburst_feed_settle(tl_netburst_feed *f) { close_rows(f); }
+
 void tl_netburst_feed_configured(tl_netburst_feed *f) {
     const bool runs = tl_netburst_is_running(f->n), is_new = runs && !f->is_attached;
     if (!f->is_attached)
         f->tap.tells_all = false;
     choose_what_is_told(f);
+    f->planned = UNPLANNED;
+    f->hears_bogus = hears_bogus(f->n);
     if (is_new)
         attach(f);
     else if (!runs && f->is_attached)
@@ -896,6 +1301,7 @@ void tl_netburst_feed_catch_up(tl_netburst_feed *f, uint32_t thread) {
     f->accessing = thread;
     if (!f->is_attached)
         return;
+    close_rows(f);
     const uint64_t alone = f->threads[thread].alone;
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
@@ -917,6 +1323,7 @@ tl_moment tl_netburst_feed_moment(const tl_netburst_feed *f, uint32_t thread) {
 void tl_netburst_feed_run_process(tl_netburst_feed *f, uint32_t thread, uint64_t process) { f->threads[thread].process = process; }
 
 void tl_netburst_feed_reset(tl_netburst_feed *f) {
+    close_rows(f);
     if (f->is_attached)
         detach(f);
     for (uint32_t i = 0; i < TL_NETBURST_THREADS; i++) {
@@ -977,14 +1384,14 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
     feed_thread *t = &f->threads[index];
     const tl_probe *probe = f->host->probe;
     const uint32_t hart = f->first_hart + index;
-    source insns = {.n_more = 0}, uops = {.n_more = 0};
     t->bit_usr = index == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR;
     t->bit_os = index == 0 ? TL_ESCR_T0_OS : TL_ESCR_T1_OS;
     t->alone = t->context_from = NEVER;
     t->mode = MODE_IDLE;
     t->sources = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->sources);
     t->watched = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->watched);
-    if (!t->sources || !t->watched)
+    t->columns = tl_arena_alloc(arena, MAX_WATCHED_CELLS * sizeof *t->columns);
+    if (!t->sources || !t->watched || !t->columns)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
     tl_status status = resolve("core.trace_insn", probe, hart, arena, &t->delivers, err);
     if (status == TL_OK)
@@ -992,11 +1399,12 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
     if (status == TL_OK)
         status = resolve("core.trace_flush", probe, hart, arena, &t->flushes, err);
     if (status == TL_OK)
-        status = resolve("core.retire_insn", probe, hart, arena, &insns, err);
+        status = resolve("core.retire_insn", probe, hart, arena, &t->insns, err);
     if (status == TL_OK)
-        status = resolve("core.retire_uop", probe, hart, arena, &uops, err);
-    t->insns_cell = insns.more[0];
-    t->uops_cell = uops.more[0];
+        status = resolve("core.retire_uop", probe, hart, arena, &t->uops, err);
+    t->insns.is_watched = t->uops.is_watched = true;
+    t->flushes.event = TL_NB_TC_MISC;
+    t->flushes.bit = 4;
     f->n_sources = 0;
     for (uint32_t k = 0; k < tl_netburst_n_masks && status == TL_OK; k++) {
         if (!is_source(&tl_netburst_masks[k]))
