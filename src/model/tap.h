@@ -15,6 +15,7 @@
 
 #include "model/hart.h"
 #include "model/pipeline.h"
+#include "model/probe.h"
 
 typedef enum tl_uop_step {
     TL_UOP_FETCH,     // an instruction: executed ahead of time on the predicted path
@@ -85,6 +86,98 @@ typedef struct tl_clock_record {
     const tl_uop_event *events; // as in tl_cycle_record
 } tl_clock_record;
 
+// Clocks as rows, while their owner wants no more of them than the values of some tallies: the core
+// takes them itself. A clock with events, or with another state of the thread, is told. Threads of
+// a core share the rows. All fields but those the functions below write are the owner's.
+enum { TL_CLOCK_ROWS = 64, TL_CLOCK_TOTALS = TL_CLOCK_ROWS + 8 };
+typedef struct tl_clock_cells { // of a thread
+    bool may_tell;
+    bool tells_clears; // each clock is told
+    // The state of the thread in all rows. tells_stores: is_store_full matters.
+    bool is_store_full, tells_stores;
+    tl_priv priv;
+    uint32_t n;
+    const tl_cell *cells;
+    // Their values before row 0, and at the end of each row that is filled.
+    uint32_t (*columns)[TL_CLOCK_TOTALS];
+    uint32_t n_filled;
+    uint64_t told; // the last clock that was taken or told
+    // Instructions retired before that clock, and before the next one.
+    uint64_t insns_before, insns_after;
+} tl_clock_cells;
+
+typedef struct tl_clock_rows {
+    bool is_open;
+    bool keeps_idle; // clocks between two others are a row
+    uint32_t n;      // rows before the clock under way, which is the next one
+    uint32_t told;   // threads that have told it
+    uint64_t clock;  // under way
+    uint64_t until;  // no later clock is a row
+    uint64_t n_idle; // clocks beside one for each row
+    // Before the clock under way there are idle ones, and more than one.
+    bool is_behind_idle, is_behind_several;
+    const uint64_t *tally; // of all cells
+    tl_clock_cells threads[2];
+} tl_clock_rows;
+
+// The clock is behind the one under way.
+static inline bool tl_clock_rows_have_room(const tl_clock_rows *rows, uint64_t clock) {
+    return rows->n + 2 < TL_CLOCK_ROWS && clock <= rows->until;
+}
+
+static inline void tl_clock_rows_begin(tl_clock_rows *rows, uint64_t clock) {
+    const uint64_t n_idle = clock - rows->clock - 1;
+    const bool has_row = rows->keeps_idle && n_idle > 0;
+    rows->n += 1 + has_row;
+    rows->n_idle += n_idle - has_row;
+    rows->is_behind_idle = n_idle > 0;
+    rows->is_behind_several = n_idle > 1;
+    rows->clock = clock;
+    rows->told = 0;
+}
+
+// Cells stay what they were in rows in which the thread tells nothing.
+static inline void tl_clock_cells_fill(tl_clock_cells *c, uint32_t n) {
+    for (uint32_t i = 0; c->n_filled < n && i < c->n; i++)
+        for (uint32_t row = c->n_filled; row < n; row++)
+            c->columns[i][row + 1] = c->columns[i][c->n_filled];
+    c->n_filled = c->n_filled < n ? n : c->n_filled;
+}
+
+// The thread tells row n.
+static inline void tl_clock_cells_take(tl_clock_cells *c, uint32_t n, const uint64_t *tally) {
+    uint32_t *column = &c->columns[0][n + 1];
+    const tl_cell *cell = c->cells;
+    uint32_t left = c->n;
+    if (c->n_filled < n)
+        tl_clock_cells_fill(c, n);
+    c->n_filled = n + 1;
+    for (; left >= 4; left -= 4, cell += 4, column += 4 * TL_CLOCK_TOTALS) {
+        column[0] = (uint32_t)tally[cell[0]];
+        column[TL_CLOCK_TOTALS] = (uint32_t)tally[cell[1]];
+        column[2 * TL_CLOCK_TOTALS] = (uint32_t)tally[cell[2]];
+        column[3 * TL_CLOCK_TOTALS] = (uint32_t)tally[cell[3]];
+    }
+    for (; left > 0; left--, column += TL_CLOCK_TOTALS)
+        *column = (uint32_t)tally[*cell++];
+}
+
+// Takes a clock without events. false: nothing has happened.
+static inline bool tl_clock_rows_take(tl_clock_rows *rows, const tl_hart *h, uint32_t thread, uint64_t clock, bool is_store_full) {
+    tl_clock_cells *c = &rows->threads[thread];
+    if (!rows->is_open || clock <= rows->clock || !tl_clock_rows_have_room(rows, clock) || !c->may_tell || c->tells_clears ||
+        h->priv != c->priv || !tl_hart_has_work(h) || (c->tells_stores && is_store_full != c->is_store_full))
+        return false;
+    tl_clock_rows_begin(rows, clock);
+    rows->told = 1u << thread;
+    tl_clock_cells_take(c, rows->n, rows->tally);
+    c->is_store_full = is_store_full;
+    c->told = clock;
+    c->insns_before = c->insns_after;
+    c->insns_after = h->instret;
+    return true;
+}
+
 typedef struct tl_clock_tap tl_clock_tap;
 struct tl_clock_tap {
     // Set by the owner at any time. tells_all holds from the next clock of the thread on. If it is
@@ -92,6 +185,7 @@ struct tl_clock_tap {
     // only with effect, RENAME never. Tallies say what retires.
     bool tells_all;
     uint32_t sampled; // threads: may_retire is called
+    tl_clock_rows *rows;
     void (*clock)(tl_clock_tap *tap, const tl_clock_record *record);
     // An instruction is about to execute alone in this cycle. All earlier clocks were told.
     void (*alone)(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, uint64_t cycle);

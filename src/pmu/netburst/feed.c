@@ -62,12 +62,8 @@ typedef struct feed_thread {
     uint8_t run_owner;    // of what it executes
     uint64_t idle_cycles; // of the hart, when it last told
     uint64_t suspended;   // clock up to which it ran, or is known not to have run; NEVER: it runs
-    bool is_store_full;
     uint64_t clear_until; // a machine clear goes on until this clock
     uint64_t alone;       // clock of an instruction that executes alone, or NEVER
-    uint64_t told;        // the last clock that it told
-    // Instructions retired before that clock, and before the next one.
-    uint64_t insns_before, insns_after;
     source *sources;  // of all masks that signals feed
     source **watched; // those among them that a detector selects
     uint32_t n_watched;
@@ -88,11 +84,8 @@ typedef struct feed_thread {
     // Uops taken back that were not told as bogus yet, by their tags; instructions by their
     // front-end tag.
     uint32_t bogus_uops[N_TAGS], bogus_insns[2], n_bogus;
-    // Of rows: values of watched cells, before row 0 and at the end of each row that is filled.
-    uint32_t (*columns)[TL_NB_TOTALS];
-    uint32_t n_filled;
-    bool may_tell;            // a row
-    uint64_t drained;         // bogus uops of clocks before this one have left
+    tl_clock_cells *cells; // its part of rows
+    uint64_t drained;      // bogus uops of clocks before this one have left
     source insns, uops; // retired
 } feed_thread;
 
@@ -104,8 +97,7 @@ struct tl_netburst_feed {
     bool is_attached, is_attaching;
     uint32_t accessing; // thread of the access under way
     uint64_t next;      // the first clock that was not counted
-    bool has_clock;     // a clock under way, with these occurrences
-    uint64_t clock;
+    bool has_clock;     // a clock under way, with these occurrences: row.clock
     bool is_counting, follows_contexts;
     // Kinds by owner: 2 loads, 4 stores have a front-end tag.
     uint8_t front_kinds[1 << 4];
@@ -115,13 +107,11 @@ struct tl_netburst_feed {
     uint32_t n_occurrences;
     tl_netburst_occurrence occurrences[MAX_OCCURRENCES];
     feed_thread threads[TL_NETBURST_THREADS];
-    // Rows: all clocks before the one under way are in `rows` while they are open, and `next` is
-    // behind.
-    bool has_rows;
+    // While rows are open, all clocks before the one under way are in them, and `next` is behind.
+    tl_clock_rows row;
     bool hears_bogus;
-    uint32_t told;    // threads that have told in the clock under way
-    uint64_t room;    // clocks that may follow
     uint32_t planned; // owners that sources have their ESCRs for; UNPLANNED: none
+    uint8_t row_of[MAX_OCCURRENCES];
     tl_netburst_rows rows;
 };
 #define UNPLANNED UINT32_MAX
@@ -137,6 +127,7 @@ static void add(tl_netburst_feed *f, tl_netburst_event event, uint8_t owner, uin
     if (weight == 0 || !is_heard(f, event))
         return;
     assert(f->n_occurrences < MAX_OCCURRENCES);
+    f->row_of[f->n_occurrences] = (uint8_t)f->row.n;
     f->occurrences[f->n_occurrences++] = (tl_netburst_occurrence){
         .event = (uint8_t)event, .owner = owner, .weight = (uint16_t)(weight < UINT16_MAX ? weight : UINT16_MAX), .mask = (uint16_t)mask};
 }
@@ -238,7 +229,7 @@ static void add_levels(tl_netburst_feed *f, uint32_t index, uint64_t clock, uint
     *active |= owner;
     if (owner != 0)
         add(f, TL_NB_GLOBAL_POWER_EVENTS, owner, 1, 1);
-    if (t->is_store_full)
+    if (t->cells->is_store_full)
         add(f, TL_NB_RESOURCE_STALL, owner, 1, 1 << 5);
     if (clock < t->clear_until)
         add(f, TL_NB_MACHINE_CLEAR, owner, 1, 1);
@@ -282,9 +273,9 @@ static void count(tl_netburst_feed *f, uint64_t clock, uint64_t n_clocks) {
 }
 
 static void count_until(tl_netburst_feed *f, uint64_t end) {
-    if (f->has_clock && f->clock < end) {
+    if (f->has_clock && f->row.clock < end) {
         f->has_clock = false;
-        count(f, f->clock, 1);
+        count(f, f->row.clock, 1);
     }
     while (f->next < end) {
         uint64_t until = end;
@@ -364,7 +355,7 @@ static void add_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
             continue;
         add(f, (tl_netburst_event)s->event, owner, grown, 1u << s->bit);
         if (s->event == TL_NB_MACHINE_CLEAR)
-            t->clear_until = f->clock + f->host->config->core.clear_cycles;
+            t->clear_until = f->row.clock + f->host->config->core.clear_cycles;
     }
     w->moved &= ~(WATCH_DELIVERS - 1);
     t->mode = take_mode(t);
@@ -434,9 +425,11 @@ static void begin_columns(feed_thread *t) {
     const watch *w = &t->watch;
     t->insns.last = w->last[w->insns];
     t->uops.last = w->last[w->uops];
-    for (uint32_t i = 0; t->may_tell && i < w->n; i++)
-        t->columns[i][0] = t->columns[i][1] = (uint32_t)w->last[i];
-    t->n_filled = 0;
+    for (uint32_t i = 0; i < w->n; i++)
+        t->cells->columns[i][0] = t->cells->columns[i][1] = (uint32_t)w->last[i];
+    t->cells->cells = w->cells;
+    t->cells->n = w->n;
+    t->cells->n_filled = 0;
 }
 
 // Rows begin with the clock under way, and what was told of it stays among the occurrences. Nothing
@@ -449,70 +442,63 @@ static void open_rows(tl_netburst_feed *f) {
         return;
     for (uint32_t i = 0; i < n->n_threads; i++) {
         feed_thread *t = &f->threads[i];
-        if (next_level(t, f->clock) != NEVER || t->context_from != NEVER || (f->hears_bogus && t->n_bogus > 0))
+        if (next_level(t, f->row.clock) != NEVER || t->context_from != NEVER || (f->hears_bogus && t->n_bogus > 0))
             return;
-        t->may_tell = t->watch.is_known && t->tells_all == f->tap.tells_all;
         active |= t->owner;
     }
-    f->room = tl_netburst_room_of_rows(n);
-    if (f->room < TL_NB_ROWS)
+    const uint64_t room = tl_netburst_room_of_rows(n);
+    if (room < TL_CLOCK_ROWS)
         return;
-    f->has_rows = true;
-    rows->n = 0;
-    rows->n_more = 0;
-    rows->is_repeated = false;
+    f->row.is_open = true;
+    f->row.n = 0;
+    f->row.n_idle = 0;
+    f->row.is_behind_idle = f->row.is_behind_several = false;
+    f->row.until = room < NEVER - f->row.clock ? f->row.clock + room : NEVER;
+    f->row.keeps_idle = n->has_edges;
     rows->active = active;
+    memset(f->row_of, 0, f->n_occurrences);
     memset(rows->output, 0, n->n_used_escrs * sizeof rows->output[0]);
-    memset(rows->level, 0, sizeof rows->level);
+    memset(rows->level, 0, n->n_used_escrs);
     plan_rows(f);
     for (uint32_t i = 0; i < n->n_threads; i++) {
         feed_thread *t = &f->threads[i];
-        t->drained = f->clock;
+        t->drained = f->row.clock;
+        t->cells->may_tell = t->owner != 0 && t->owner == t->run_owner && t->watch.is_known && t->tells_all == f->tap.tells_all;
+        t->cells->tells_clears = t->watch.clears < MAX_WATCHED_CELLS;
+        t->cells->tells_stores = is_heard(f, TL_NB_RESOURCE_STALL);
+        if (t->h)
+            t->cells->priv = t->h->priv;
         begin_columns(t);
         if (t->owner != 0)
             add_level(f, TL_NB_GLOBAL_POWER_EVENTS, t->owner, 1);
-        if (t->is_store_full)
+        if (t->cells->is_store_full)
             add_level(f, TL_NB_RESOURCE_STALL, t->owner, 1 << 5);
     }
 }
 
-// Occurrences of the clock under way go to its row.
+// Occurrences go to their rows. Those of the clock under way stay.
 static void fold_occurrences(tl_netburst_feed *f) {
+    uint32_t n = 0;
     for (uint32_t k = 0; k < f->n_occurrences; k++) {
-        const tl_netburst_occurrence *what = &f->occurrences[k];
-        for (uint32_t left = escrs_of(f, what); left != 0; left &= left - 1) {
-            uint8_t *output = &f->rows.output[__builtin_ctz(left)][f->rows.n];
-            const uint32_t sum = *output + what->weight;
+        const tl_netburst_occurrence what = f->occurrences[k];
+        const uint32_t row = f->row_of[k];
+        if (row == f->row.n) {
+            f->occurrences[n++] = what;
+            continue;
+        }
+        for (uint32_t left = escrs_of(f, &what); left != 0; left &= left - 1) {
+            uint8_t *output = &f->rows.output[__builtin_ctz(left)][row];
+            const uint32_t sum = *output + what.weight;
             *output = (uint8_t)(sum < TL_NETBURST_MAX_OUTPUT ? sum : TL_NETBURST_MAX_OUTPUT);
         }
     }
-    f->n_occurrences = 0;
-}
-
-// Cells stay what they were in rows in which the thread tells nothing.
-static void fill(feed_thread *t, uint32_t n) {
-    for (uint32_t i = 0; t->n_filled < n && i < t->watch.n; i++)
-        for (uint32_t r = t->n_filled; r < n; r++)
-            t->columns[i][r + 1] = t->columns[i][t->n_filled];
-    t->n_filled = n > t->n_filled ? n : t->n_filled;
-}
-
-// The thread has told the clock under way, or tells it now.
-static void take_cells(tl_netburst_feed *f, feed_thread *t) {
-    const uint64_t *tally = f->host->probe->tally;
-    const tl_cell *cells = t->watch.cells;
-    const uint32_t n = t->watch.n, row = f->rows.n + 1;
-    if (t->n_filled < f->rows.n)
-        fill(t, f->rows.n);
-    for (uint32_t i = 0; i < n; i++)
-        t->columns[i][row] = (uint32_t)tally[cells[i]];
-    t->n_filled = row;
+    f->n_occurrences = n;
 }
 
 // The totals fall now and then, because what is subtracted came a clock before.
-static void add_growths_one_by_one(const uint32_t totals[TL_NB_TOTALS], uint32_t most, uint32_t n, uint8_t ret[TL_NB_ROWS],
+static void add_growths_one_by_one(const uint32_t totals[TL_CLOCK_TOTALS], uint32_t most, uint32_t n, uint8_t ret[TL_CLOCK_ROWS],
                                    uint32_t *ret_most) {
-    memset(ret, 0, TL_NB_ROWS);
+    memset(ret, 0, TL_CLOCK_ROWS);
     for (uint32_t r = 0; r < n; r++) {
         const uint32_t grown = totals[r + 1] - most;
         if (grown > INT32_MAX)
@@ -524,15 +510,15 @@ static void add_growths_one_by_one(const uint32_t totals[TL_NB_TOTALS], uint32_t
 }
 
 // Returns the growth of the source in each row, and takes it.
-static void take_growths(const tl_netburst_feed *f, feed_thread *t, source *s, uint8_t ret[TL_NB_ROWS]) {
+static void take_growths(const tl_netburst_feed *f, feed_thread *t, source *s, uint8_t ret[TL_CLOCK_ROWS]) {
     const tl_netburst_column_ops *ops = f->n->columns;
-    const uint32_t n = f->rows.n, *totals = t->columns[s->at[0]];
+    const uint32_t n = f->row.n, *totals = t->cells->columns[s->at[0]];
     const uint64_t before = total_of(&t->watch, s);
-    uint32_t sums[TL_NB_TOTALS], most;
+    uint32_t sums[TL_CLOCK_TOTALS], most;
     if (s->n_more + s->n_less > 1) {
         memset(sums, 0, sizeof sums);
         for (uint32_t i = 0; i < s->n_more + s->n_less; i++)
-            ops->add_totals(sums, t->columns[s->at[i]], i < s->n_more ? 1 : UINT32_MAX);
+            ops->add_totals(sums, t->cells->columns[s->at[i]], i < s->n_more ? 1 : UINT32_MAX);
         totals = sums;
     }
     if (TL_LIKELY(before == s->last && ops->growths(totals, n, ret))) {
@@ -545,44 +531,44 @@ static void take_growths(const tl_netburst_feed *f, feed_thread *t, source *s, u
 }
 
 static void add_source(tl_netburst_feed *f, feed_thread *t, source *s) {
-    uint8_t growths[TL_NB_ROWS];
+    uint8_t growths[TL_CLOCK_ROWS];
     take_growths(f, t, s, growths);
     for (uint32_t left = s->escrs; left != 0; left &= left - 1)
         f->n->columns->add(f->rows.output[__builtin_ctz(left)], growths);
 }
 
 static void add_flushes(tl_netburst_feed *f, feed_thread *t) {
-    uint8_t growths[TL_NB_ROWS];
+    uint8_t growths[TL_CLOCK_ROWS];
     take_growths(f, t, &t->flushes, growths);
-    for (uint32_t r = 0; r < TL_NB_ROWS; r++)
+    for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
         growths[r] = growths[r] > 0 ? WEIGHT_OF_FLUSH : 0;
     for (uint32_t left = t->flushes.escrs; left != 0; left &= left - 1)
         f->n->columns->add(f->rows.output[__builtin_ctz(left)], growths);
 }
 
-static void find_modes(const tl_netburst_feed *f, feed_thread *t, uint8_t ret[TL_NB_ROWS]) {
-    uint8_t delivered[TL_NB_ROWS], built[TL_NB_ROWS];
+static void find_modes(const tl_netburst_feed *f, feed_thread *t, uint8_t ret[TL_CLOCK_ROWS]) {
+    uint8_t delivered[TL_CLOCK_ROWS], built[TL_CLOCK_ROWS];
     take_growths(f, t, &t->delivers, delivered);
     take_growths(f, t, &t->builds, built);
-    for (uint32_t r = 0; r < TL_NB_ROWS; r++)
+    for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
         ret[r] = delivered[r] > 0 ? MODE_DELIVERS : built[r] > 0 ? MODE_BUILDS : MODE_IDLE;
 }
 
-static void add_modes_of_rows(tl_netburst_feed *f, const uint8_t modes[TL_NETBURST_THREADS][TL_NB_ROWS]) {
+static void add_modes_of_rows(tl_netburst_feed *f, const uint8_t modes[TL_NETBURST_THREADS][TL_CLOCK_ROWS]) {
     for (uint32_t left = f->n->listeners[TL_NB_TC_DELIVER_MODE]; left != 0; left &= left - 1) {
         const uint32_t escr = (uint32_t)__builtin_ctz(left);
         uint8_t counts[3][3];
         for (uint32_t k = 0; k < 9; k++)
             counts[k / 3][k % 3] = mode_bits[k / 3][k % 3] != 0xff && (escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << mode_bits[k / 3][k % 3]) >> escr & 1);
-        for (uint32_t r = 0; r < f->rows.n; r++)
+        for (uint32_t r = 0; r < f->row.n; r++)
             f->rows.output[escr][r] = (uint8_t)(f->rows.output[escr][r] + counts[modes[0][r]][modes[1][r]]);
     }
 }
 
 // Rows of the thread go to the outputs, and what the sources had becomes that of the last row.
-static void add_rows_of(tl_netburst_feed *f, feed_thread *t, uint8_t ret_modes[TL_NB_ROWS]) {
+static void add_rows_of(tl_netburst_feed *f, feed_thread *t, uint8_t ret_modes[TL_CLOCK_ROWS]) {
     watch *w = &t->watch;
-    const uint32_t n = f->rows.n;
+    const uint32_t n = f->row.n;
     for (uint32_t k = 0; k < t->n_watched; k++)
         add_source(f, t, t->watched[k]);
     if (t->delivers.is_watched)
@@ -594,80 +580,75 @@ static void add_rows_of(tl_netburst_feed *f, feed_thread *t, uint8_t ret_modes[T
     if (t->insns.escrs != 0)
         add_source(f, t, &t->insns);
     for (uint32_t i = 0; i < w->n; i++)
-        w->last[i] += (uint32_t)(t->columns[i][n] - t->columns[i][0]);
+        w->last[i] += (uint32_t)(t->cells->columns[i][n] - t->cells->columns[i][0]);
     t->n_insns = w->last[w->insns];
     t->n_uops = w->last[w->uops];
 }
 
 static void tell_of_last_row(tl_netburst_feed *f, feed_thread *t) {
     watch *w = &t->watch;
-    const uint32_t n = f->rows.n;
+    const uint32_t n = f->row.n;
     for (uint32_t i = 0; i < w->n; i++)
-        set_cell(w, i, w->last[i] + (uint32_t)(t->columns[i][n + 1] - t->columns[i][n]));
+        set_cell(w, i, w->last[i] + (uint32_t)(t->cells->columns[i][n + 1] - t->cells->columns[i][n]));
     add_totals(f, t, t->run_owner);
     add_retired(f, t, t->run_owner);
 }
 
 // All rows are counted. The clock under way has what was told of it, as if there were none.
 static void close_rows(tl_netburst_feed *f) {
-    uint8_t modes[TL_NETBURST_THREADS][TL_NB_ROWS];
-    const uint32_t n = f->rows.n;
-    if (!f->has_rows)
+    uint8_t modes[TL_NETBURST_THREADS][TL_CLOCK_ROWS];
+    const uint32_t n = f->row.n;
+    if (!f->row.is_open)
         return;
-    f->has_rows = false;
-    f->next = f->clock;
+    f->row.is_open = false;
+    f->next = f->row.clock;
     memset(modes, MODE_IDLE, sizeof modes);
     for (uint32_t i = 0; i < f->n->n_threads; i++) {
         feed_thread *t = &f->threads[i];
-        drain_unheard(t, f->clock);
+        drain_unheard(t, f->row.clock);
         if (n == 0)
             continue;
-        if (t->n_filled > 0) {
-            fill(t, n);
+        if (t->cells->n_filled > 0) {
+            tl_clock_cells_fill(t->cells, n);
             add_rows_of(f, t, modes[i]);
         }
         if (t->mode != MODE_IDLE) // it told the first row before there were any
             modes[i][0] = t->mode;
         t->mode = MODE_IDLE;
     }
+    fold_occurrences(f);
     if (n > 0) {
         add_modes_of_rows(f, modes);
+        f->rows.n = n;
+        f->rows.n_idle = f->row.n_idle;
+        f->rows.ends_idle = f->row.is_behind_idle;
+        f->rows.ends_repeated = f->row.is_behind_several;
         tl_netburst_count_rows(f->n, &f->rows);
     }
     for (uint32_t i = 0; i < f->n->n_threads; i++)
-        if (f->threads[i].n_filled > n)
+        if (f->threads[i].cells->n_filled > n)
             tell_of_last_row(f, &f->threads[i]);
 }
 
-// The clock under way is over, and this one begins. false: rows are not open any more.
+// The clock under way is over, and this one begins. false: it is no row.
 static bool next_row(tl_netburst_feed *f, uint64_t clock) {
-    const uint64_t n_clocks = clock - f->clock;
-    tl_netburst_rows *rows = &f->rows;
-    if (TL_UNLIKELY(rows->n + 2 >= TL_NB_ROWS || n_clocks > f->room)) {
+    if (TL_UNLIKELY(!tl_clock_rows_have_room(&f->row, clock) || f->n_occurrences + ROOM_OF_A_RECORD > MAX_OCCURRENCES)) {
         close_rows(f);
         open_rows(f);
-        if (!f->has_rows || n_clocks > f->room)
+        if (!f->row.is_open || !tl_clock_rows_have_room(&f->row, clock))
             return false;
     }
-    f->room -= n_clocks;
-    fold_occurrences(f);
-    rows->n += 1;
-    rows->is_repeated = n_clocks > 2;
-    if (n_clocks > 1) {
-        rows->n += 1;
-        rows->n_more += n_clocks - 2;
-    }
-    f->clock = clock;
-    f->told = 0;
+    tl_clock_rows_begin(&f->row, clock);
     return true;
 }
 
 // Enters the clock of the record. false: it cannot be a row.
-static bool enter_row(tl_netburst_feed *f, feed_thread *t, const tl_clock_record *record) {
-    if (t->owner != t->run_owner || !t->may_tell || (record->is_store_full != t->is_store_full && is_heard(f, TL_NB_RESOURCE_STALL)))
+static bool enter_row(tl_netburst_feed *f, const feed_thread *t, const tl_clock_record *record) {
+    const tl_clock_cells *c = t->cells;
+    if (!c->may_tell || (c->tells_stores && record->is_store_full != c->is_store_full))
         return false;
-    if (TL_UNLIKELY(record->cycle <= f->clock))
-        return record->cycle == f->clock && !(f->told >> record->thread & 1);
+    if (TL_UNLIKELY(record->cycle <= f->row.clock))
+        return record->cycle == f->row.clock && !(f->row.told >> record->thread & 1);
     return next_row(f, record->cycle);
 }
 
@@ -816,7 +797,7 @@ static uint32_t occurrences_of(uint8_t owner, const tl_uop_event *event, const u
 }
 
 static uint8_t active_now(const tl_netburst_feed *f) {
-    const uint64_t clock = f->has_clock ? f->clock : f->next;
+    const uint64_t clock = f->has_clock ? f->row.clock : f->next;
     uint8_t active = 0;
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         active |= owner_at(&f->threads[i], clock);
@@ -871,8 +852,8 @@ static void overcount(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owne
 static void taken_back(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     const uint8_t *tags = tags_at_end(f, t, uop, owner);
     overcount(f, uop, owner);
-    if (f->has_rows)
-        drain_unheard(t, f->clock);
+    if (f->row.is_open)
+        drain_unheard(t, f->row.clock);
     for (uint32_t k = 0; k < uop->n_uops; k++)
         t->bogus_uops[tags[k]] += 1;
     t->n_bogus += uop->n_uops;
@@ -888,7 +869,7 @@ static bool is_split(const tl_netburst_feed *f, const tl_uop_event *uop) {
 
 static void note_time(const tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop) {
     if (!uop->is_replay)
-        t->dispatched[uop->seq % TL_MAX_IN_FLIGHT] = f->clock;
+        t->dispatched[uop->seq % TL_MAX_IN_FLIGHT] = f->row.clock;
     t->done_half_cycles[uop->seq % TL_MAX_IN_FLIGHT] = uop->done_half_cycles;
 }
 
@@ -933,8 +914,7 @@ static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uo
 static uint8_t class_of(const feed_thread *t, tl_priv priv) { return priv == TL_PRIV_U ? t->bit_usr : t->bit_os; }
 
 static bool has_other_owner(const feed_thread *t) {
-    const uint8_t owner = class_of(t, t->h->priv);
-    return owner != t->run_owner || (tl_hart_has_work(t->h) ? owner : 0) != t->owner;
+    return class_of(t, t->h->priv) != t->run_owner || !tl_hart_has_work(t->h);
 }
 
 // The state of a hart that has just told something, or that does not run.
@@ -953,30 +933,30 @@ static void look_at(feed_thread *t, uint64_t clock) {
 static void open_clock(tl_netburst_feed *f, uint64_t clock) {
     if (clock < f->next)
         clock = f->next; // a run that began in the past of the other thread
-    if (f->has_clock && clock <= f->clock) {
+    if (f->has_clock && clock <= f->row.clock) {
         if (f->n_occurrences + ROOM_OF_A_RECORD <= MAX_OCCURRENCES)
             return;
-        clock = f->clock + 1;
+        clock = f->row.clock + 1;
     }
     count_until(f, clock);
     f->has_clock = true;
-    f->clock = clock;
-    f->told = 0;
+    f->row.clock = clock;
+    f->row.told = 0;
 }
 
 // Rows take what the thread has told of the clock under way.
 static bool takes_it(const tl_netburst_feed *f, const feed_thread *t) {
-    return f->has_rows && !f->n->is_stale && !(f->hears_bogus && t->n_bogus > 0);
+    return f->row.is_open && !f->n->is_stale && !(f->hears_bogus && t->n_bogus > 0);
 }
 
 static bool has_cleared(const tl_netburst_feed *f, const feed_thread *t) {
-    const uint32_t i = t->watch.clears, n = f->rows.n;
-    return i < MAX_WATCHED_CELLS && t->columns[i][n + 1] != t->columns[i][n];
+    const uint32_t i = t->watch.clears, n = f->row.n;
+    return i < MAX_WATCHED_CELLS && t->cells->columns[i][n + 1] != t->cells->columns[i][n];
 }
 
 static void take_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
     if (TL_LIKELY(takes_it(f, t))) {
-        take_cells(f, t);
+        tl_clock_cells_take(t->cells, f->row.n, f->row.tally);
         if (TL_UNLIKELY(has_cleared(f, t)))
             close_rows(f);
         return;
@@ -992,27 +972,28 @@ static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
     feed_thread *t = &f->threads[record->thread];
     const uint8_t owner = t->run_owner;
     t->alone = t->suspended = NEVER;
-    if (!f->has_rows || !enter_row(f, t, record)) {
+    if (!f->row.is_open || !enter_row(f, t, record)) {
         close_rows(f);
         open_clock(f, record->cycle);
-        if (owner_at(t, f->clock) == 0) // it runs in this clock
+        if (owner_at(t, f->row.clock) == 0) // it runs in this clock
             t->owner = owner;
     }
-    t->is_store_full = record->is_store_full;
+    t->cells->is_store_full = record->is_store_full;
     for (uint32_t i = 0; i < record->n_events; i++)
         take_uop(f, t, &record->events[i], owner);
     take_totals(f, t, owner);
     t->tells_all = f->tap.tells_all;
-    f->told |= 1u << record->thread;
-    if (f->has_rows && has_other_owner(t))
+    f->row.told |= 1u << record->thread;
+    if (!f->row.is_open || has_other_owner(t)) {
         close_rows(f);
-    look_at(t, record->cycle);
+        look_at(t, record->cycle);
+    }
     if (TL_UNLIKELY(f->follows_contexts))
-        note_context(f, record->thread, t->h->now > f->clock ? t->h->now : f->clock + 1);
-    t->told = f->clock;
-    t->insns_before = t->insns_after;
-    t->insns_after = t->h->instret;
-    if (!f->has_rows)
+        note_context(f, record->thread, t->h->now > f->row.clock ? t->h->now : f->row.clock + 1);
+    t->cells->told = f->row.clock;
+    t->cells->insns_before = t->cells->insns_after;
+    t->cells->insns_after = t->h->instret;
+    if (!f->row.is_open)
         open_rows(f);
 }
 
@@ -1111,7 +1092,7 @@ static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
             note_outside(f, &f->threads[i]);
     if (f->follows_contexts)
         note_context(f, thread, h->now);
-    t->insns_after = h->instret;
+    t->cells->insns_after = h->instret;
     t->run_owner = class_of(t, h->priv);
     t->owner = tl_hart_has_work(h) ? t->run_owner : 0;
     t->suspended = f->is_attaching ? h->now : NEVER; // while attaching, nobody knows that it runs
@@ -1239,6 +1220,7 @@ static void choose_what_is_told(tl_netburst_feed *f) {
 
 static void attach(tl_netburst_feed *f) {
     f->is_attached = f->is_attaching = true;
+    f->row.tally = f->host->probe->tally;
     f->next = f->host->now(f->host->ctx, f->first_hart + f->accessing);
     f->has_clock = false;
     f->n_occurrences = 0;
@@ -1248,7 +1230,7 @@ static void attach(tl_netburst_feed *f) {
         t->owner = 0;
         t->alone = t->context_from = NEVER;
         t->context = f->n->threads[i]->context;
-        t->is_store_full = false;
+        t->cells->is_store_full = false;
         t->clear_until = 0;
         t->suspended = NEVER;
         t->tells_all = f->tap.tells_all;
@@ -1317,7 +1299,7 @@ tl_moment tl_netburst_feed_moment(const tl_netburst_feed *f, uint32_t thread) {
     if (!f->is_counting)
         return (tl_moment){now, f->host->instret(f->host->ctx, f->first_hart + thread)};
     const uint64_t clock = f->epoch + f->n->n_clocks;
-    return (tl_moment){clock, clock <= t->told ? t->insns_before : t->insns_after};
+    return (tl_moment){clock, clock <= t->cells->told ? t->cells->insns_before : t->cells->insns_after};
 }
 
 void tl_netburst_feed_run_process(tl_netburst_feed *f, uint32_t thread, uint64_t process) { f->threads[thread].process = process; }
@@ -1390,8 +1372,9 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
     t->mode = MODE_IDLE;
     t->sources = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->sources);
     t->watched = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->watched);
-    t->columns = tl_arena_alloc(arena, MAX_WATCHED_CELLS * sizeof *t->columns);
-    if (!t->sources || !t->watched || !t->columns)
+    t->cells = &f->row.threads[index];
+    t->cells->columns = tl_arena_alloc(arena, MAX_WATCHED_CELLS * sizeof *t->cells->columns);
+    if (!t->sources || !t->watched || !t->cells->columns)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
     tl_status status = resolve("core.trace_insn", probe, hart, arena, &t->delivers, err);
     if (status == TL_OK)
@@ -1428,7 +1411,8 @@ tl_status tl_netburst_feed_new(tl_netburst *n, const tl_pmu_host *host, uint32_t
                             .resume = tell_resume,
                             .suspend = tell_suspend,
                             .may_retire = tell_may_retire,
-                            .assist = tell_assist};
+                            .assist = tell_assist,
+                            .rows = &f->row};
     f->n = n;
     f->host = host;
     f->first_hart = first_hart;

@@ -99,6 +99,7 @@ struct tl_netburst {
     // Derived.
     bool is_stale;
     bool is_running;
+    bool has_edges;
     bool has_doubts; // some used ESCR is held or doubtful
     uint32_t n_used_escrs, n_used_counters;
     tl_used_escr used_escrs[TL_NETBURST_COUNTERS];

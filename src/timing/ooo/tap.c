@@ -49,12 +49,21 @@ static void tell(const core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t 
         t->tap->record(t->tap, &record);
 }
 
+static bool is_store_full(const core_tap *t) { return t->core->room_cell == CORE_STALL_STORES; }
+
+// A clock without events is a row, if rows take it.
+static bool takes_row(const core_tap *t, uint64_t cycle) {
+    const tl_core *core = t->core;
+    return t->clocks && t->n_events == 0 && t->clocks->rows &&
+           tl_clock_rows_take(t->clocks->rows, core->h, core->thread, cycle, is_store_full(t));
+}
+
 static void tell_clock(const core_tap *t, uint64_t cycle) {
     const tl_core *core = t->core;
     const tl_clock_record record = {.h = core->h,
                                     .thread = core->thread,
                                     .cycle = cycle,
-                                    .is_store_full = core->room_cell == CORE_STALL_STORES,
+                                    .is_store_full = is_store_full(t),
                                     .n_events = t->n_events,
                                     .events = t->events};
     if (t->clocks)
@@ -223,7 +232,8 @@ void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
         add_renamed(t);
     else
         t->renamed = t->core->renamed;
-    tell_clock(t, now);
+    if (!takes_row(t, now))
+        tell_clock(t, now);
     if (!t->tap) {
         t->n_events = 0;
         return;
@@ -255,8 +265,6 @@ void tap_rewind(core_tap *t) {
 
 static tl_flow_result fetch(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn) {
     core_tap *t = tap_of(flow);
-    if (!t->tap)
-        return t->inner->fetch(t->inner, entry, pc, ret_insn); // clocks tell nothing of a fetch
     own(t, pc);
     const tl_flow_result result = t->inner->fetch(t->inner, entry, pc, ret_insn);
     if (result == TL_FLOW_EXECUTED)
@@ -443,13 +451,14 @@ static core_tap *tap_new(tl_core *core) {
 }
 
 static void drop(tl_core *core) {
-    core->flow = core->isa_flow;
+    core->flow = core->fetch_flow = core->isa_flow;
     core->tap = NULL;
 }
 
-// Only a tl_tap asks for owners.
+// Only a tl_tap asks for owners and fetches.
 static void set_tap(core_tap *t, tl_tap *tap) {
     t->tap = tap;
+    t->core->fetch_flow = tap ? &t->flow : t->inner;
     t->core->owner_tap = tap && tap->owner ? t : NULL;
     see(t);
 }
