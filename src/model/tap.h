@@ -90,6 +90,7 @@ typedef struct tl_clock_record {
 // takes them itself. A clock with events, or with another state of the thread, is told. Threads of
 // a core share the rows. All fields but those the functions below write are the owner's.
 enum { TL_CLOCK_ROWS = 64, TL_CLOCK_TOTALS = TL_CLOCK_ROWS + 8 };
+enum { TL_CLOCK_CELLS = 4 }; // are taken at once
 typedef struct tl_clock_cells { // of a thread
     bool may_tell;
     bool tells_clears; // each clock is told
@@ -97,7 +98,7 @@ typedef struct tl_clock_cells { // of a thread
     bool is_store_full, tells_stores;
     tl_priv priv;
     uint32_t n;
-    const tl_cell *cells;
+    const tl_cell *cells; // up to a multiple of TL_CLOCK_CELLS
     // Their values before row 0, and at the end of each row that is filled.
     uint32_t (*columns)[TL_CLOCK_TOTALS];
     uint32_t n_filled;
@@ -122,7 +123,7 @@ typedef struct tl_clock_rows {
 
 // The clock is behind the one under way.
 static inline bool tl_clock_rows_have_room(const tl_clock_rows *rows, uint64_t clock) {
-    return rows->n + 2 < TL_CLOCK_ROWS && clock <= rows->until;
+    return rows->n + rows->keeps_idle < TL_CLOCK_ROWS && clock <= rows->until;
 }
 
 static inline void tl_clock_rows_begin(tl_clock_rows *rows, uint64_t clock) {
@@ -147,19 +148,16 @@ static inline void tl_clock_cells_fill(tl_clock_cells *c, uint32_t n) {
 // The thread tells row n.
 static inline void tl_clock_cells_take(tl_clock_cells *c, uint32_t n, const uint64_t *tally) {
     uint32_t *column = &c->columns[0][n + 1];
-    const tl_cell *cell = c->cells;
-    uint32_t left = c->n;
+    const tl_cell *cell = c->cells, *end = cell + c->n;
     if (c->n_filled < n)
         tl_clock_cells_fill(c, n);
     c->n_filled = n + 1;
-    for (; left >= 4; left -= 4, cell += 4, column += 4 * TL_CLOCK_TOTALS) {
+    for (; cell < end; cell += TL_CLOCK_CELLS, column += TL_CLOCK_CELLS * TL_CLOCK_TOTALS) {
         column[0] = (uint32_t)tally[cell[0]];
         column[TL_CLOCK_TOTALS] = (uint32_t)tally[cell[1]];
         column[2 * TL_CLOCK_TOTALS] = (uint32_t)tally[cell[2]];
         column[3 * TL_CLOCK_TOTALS] = (uint32_t)tally[cell[3]];
     }
-    for (; left > 0; left--, column += TL_CLOCK_TOTALS)
-        *column = (uint32_t)tally[*cell++];
 }
 
 // Takes a clock without events. false: nothing has happened.

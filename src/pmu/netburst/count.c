@@ -518,7 +518,8 @@ static uint64_t compare_rows(tl_netburst *n, const tl_used_counter *c, const tl_
     const uint32_t bit = BIT(c->counter);
     const bool is_idle = (rows->level[c->used] > c->threshold) != c->complements;
     uint8_t passes[TL_CLOCK_ROWS];
-    uint64_t sum = n->columns->passes(rows->output[c->used], rows->level[c->used], rows->n, c->threshold, c->complements, passes);
+    uint64_t sum = n->columns->passes(rows->output[c->used], rows->level[c->used], c->threshold, c->complements, passes);
+    sum -= is_idle ? TL_CLOCK_ROWS - rows->n : 0;
     const uint32_t last = rows->ends_idle ? is_idle : passes[rows->n - 1];
     uint32_t step = last;
     if (c->is_edge) {
@@ -541,7 +542,7 @@ static uint64_t compare_rows(tl_netburst *n, const tl_used_counter *c, const tl_
 static uint64_t sum_rows(tl_netburst *n, const tl_used_counter *c, const tl_netburst_rows *rows, bool counts) {
     const uint32_t level = rows->level[c->used], last = (rows->ends_idle ? 0u : rows->output[c->used][rows->n - 1]) + level;
     n->last_step[c->counter] = counts ? (uint8_t)(last < TL_NETBURST_MAX_OUTPUT ? last : TL_NETBURST_MAX_OUTPUT) : 0;
-    return counts ? n->columns->sum(rows->output[c->used], (uint8_t)level, rows->n) + level * rows->n_idle : 0;
+    return counts ? n->columns->sum(rows->output[c->used], (uint8_t)level) + level * (rows->n_idle + rows->n - TL_CLOCK_ROWS) : 0;
 }
 
 void tl_netburst_count_rows(tl_netburst *n, const tl_netburst_rows *rows) {

@@ -32,7 +32,7 @@ typedef struct source { // of a thread
 // Cells of the sources that a detector selects, as they were in the last clock that was told.
 typedef struct watch {
     uint32_t n;
-    tl_cell cells[MAX_WATCHED_CELLS];
+    tl_cell cells[MAX_WATCHED_CELLS + TL_CLOCK_CELLS - 1]; // and again the first one
     uint64_t last[MAX_WATCHED_CELLS];
     uint64_t feeds[MAX_WATCHED_CELLS]; // sources, bit by bit: `watched`, then those of WATCH_...
     uint64_t moved;                    // sources that some cell feeds which has moved
@@ -521,7 +521,14 @@ static void take_growths(const tl_netburst_feed *f, feed_thread *t, source *s, u
             ops->add_totals(sums, t->cells->columns[s->at[i]], i < s->n_more ? 1 : UINT32_MAX);
         totals = sums;
     }
-    if (TL_LIKELY(before == s->last && ops->growths(totals, n, ret))) {
+    if (n < TL_CLOCK_ROWS) {
+        if (totals != sums)
+            memcpy(sums, totals, sizeof sums);
+        for (uint32_t r = n + 1; r <= TL_CLOCK_ROWS; r++)
+            sums[r] = sums[n];
+        totals = sums;
+    }
+    if (TL_LIKELY(before == s->last && ops->growths(totals, ret))) {
         s->last += (uint32_t)(totals[n] - totals[0]);
         return;
     }
@@ -555,13 +562,14 @@ static void find_modes(const tl_netburst_feed *f, feed_thread *t, uint8_t ret[TL
 }
 
 static void add_modes_of_rows(tl_netburst_feed *f, const uint8_t modes[TL_NETBURST_THREADS][TL_CLOCK_ROWS]) {
-    for (uint32_t left = f->n->listeners[TL_NB_TC_DELIVER_MODE]; left != 0; left &= left - 1) {
-        const uint32_t escr = (uint32_t)__builtin_ctz(left);
-        uint8_t counts[3][3];
-        for (uint32_t k = 0; k < 9; k++)
-            counts[k / 3][k % 3] = mode_bits[k / 3][k % 3] != 0xff && (escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << mode_bits[k / 3][k % 3]) >> escr & 1);
-        for (uint32_t r = 0; r < f->row.n; r++)
-            f->rows.output[escr][r] = (uint8_t)(f->rows.output[escr][r] + counts[modes[0][r]][modes[1][r]]);
+    for (uint32_t k = 0; k < 9 && is_heard(f, TL_NB_TC_DELIVER_MODE); k++) {
+        const uint8_t first = (uint8_t)(k / 3), second = (uint8_t)(k % 3), bit = mode_bits[first][second];
+        uint8_t is_mode[TL_CLOCK_ROWS];
+        const uint32_t escrs = bit == 0xff ? 0 : escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << bit);
+        for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
+            is_mode[r] = modes[0][r] == first && modes[1][r] == second ? 1 : 0;
+        for (uint32_t left = escrs; left != 0; left &= left - 1)
+            f->n->columns->add(f->rows.output[__builtin_ctz(left)], is_mode);
     }
 }
 
@@ -1150,24 +1158,29 @@ static void begin_watch(feed_thread *t) {
     watch_source(w, &t->flushes, WATCH_FLUSHES);
     w->insns = t->insns.at[0] = watch_cell(w, t->insns.more[0], 0);
     w->uops = t->uops.at[0] = watch_cell(w, t->uops.more[0], 0);
+    for (uint32_t k = 0; k < TL_CLOCK_CELLS - 1; k++)
+        w->cells[w->n + k] = w->cells[0];
 }
 
 static void begin_sources(tl_netburst_feed *f, bool is_new) {
-    bool is_wanted[TL_NB_N_EVENTS] = {false};
+    uint16_t wanted[TL_NB_N_EVENTS] = {0}; // bits of masks
     for (uint32_t e = 1; e < TL_NB_N_EVENTS; e++)
-        for (uint32_t k = 0; k < 2; k++)
-            is_wanted[e] |= f->n->escr[tl_netburst_event_rows[e].pair + k] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[e].code;
+        for (uint32_t k = 0; k < 2; k++) {
+            const uint64_t escr = f->n->escr[tl_netburst_event_rows[e].pair + k];
+            if (escr >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[e].code)
+                wanted[e] |= (uint16_t)(escr >> TL_ESCR_MASK_LSB);
+        }
     for (uint32_t i = 0; i < f->n->n_threads; i++) {
         feed_thread *t = &f->threads[i];
         t->n_watched = 0;
         for (uint32_t k = 0; k < f->n_sources; k++) {
-            begin_source(f, &t->sources[k], is_wanted[t->sources[k].event], is_new);
+            begin_source(f, &t->sources[k], wanted[t->sources[k].event] >> t->sources[k].bit & 1, is_new);
             if (t->sources[k].is_watched)
                 t->watched[t->n_watched++] = &t->sources[k];
         }
-        begin_source(f, &t->delivers, is_wanted[TL_NB_TC_DELIVER_MODE], is_new);
-        begin_source(f, &t->builds, is_wanted[TL_NB_TC_DELIVER_MODE], is_new);
-        begin_source(f, &t->flushes, is_wanted[TL_NB_TC_MISC], is_new);
+        begin_source(f, &t->delivers, wanted[TL_NB_TC_DELIVER_MODE] != 0, is_new);
+        begin_source(f, &t->builds, wanted[TL_NB_TC_DELIVER_MODE] != 0, is_new);
+        begin_source(f, &t->flushes, wanted[TL_NB_TC_MISC] >> t->flushes.bit & 1, is_new);
         begin_watch(t);
     }
 }
@@ -1373,7 +1386,7 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
     t->sources = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->sources);
     t->watched = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->watched);
     t->cells = &f->row.threads[index];
-    t->cells->columns = tl_arena_alloc(arena, MAX_WATCHED_CELLS * sizeof *t->cells->columns);
+    t->cells->columns = tl_arena_alloc(arena, (MAX_WATCHED_CELLS + TL_CLOCK_CELLS - 1) * sizeof *t->cells->columns);
     if (!t->sources || !t->watched || !t->cells->columns)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
     tl_status status = resolve("core.trace_insn", probe, hart, arena, &t->delivers, err);

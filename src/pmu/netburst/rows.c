@@ -7,26 +7,14 @@
 
 #define MOST TL_NETBURST_MAX_OUTPUT
 
-// 0xff in the first 64 bytes from `- n` on.
-static const uint8_t before[2 * TL_CLOCK_ROWS] = {
-#define EIGHT 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
-    EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT,
-#undef EIGHT
-};
-static const uint8_t *first_rows(uint32_t n) { return before + TL_CLOCK_ROWS - n; }
-
-TL_ALWAYS_INLINE bool growths_in(const uint32_t *restrict totals, const uint8_t *restrict is_row, uint8_t *restrict ret) {
+TL_ALWAYS_INLINE bool growths_in(const uint32_t *restrict totals, uint8_t *restrict ret) {
     uint32_t growth[TL_CLOCK_ROWS], falls = 0;
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
         growth[r] = totals[r + 1] - totals[r];
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
-        falls |= growth[r] & (is_row[r] != 0 ? UINT32_MAX : 0);
+        falls |= growth[r];
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
-        growth[r] = growth[r] < MOST ? growth[r] : MOST;
-    for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
-        ret[r] = (uint8_t)growth[r];
-    for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
-        ret[r] &= is_row[r];
+        ret[r] = (uint8_t)(growth[r] < MOST ? growth[r] : MOST);
     return falls <= INT32_MAX;
 }
 
@@ -42,24 +30,24 @@ TL_ALWAYS_INLINE void add_totals_in(uint32_t *restrict totals, const uint32_t *r
         totals[r] += cells[r] * factor;
 }
 
-TL_ALWAYS_INLINE uint32_t sum_in(const uint8_t *restrict outputs, uint8_t level, const uint8_t *restrict is_row) {
+TL_ALWAYS_INLINE uint32_t sum_in(const uint8_t *restrict outputs, uint8_t level) {
     uint8_t output[TL_CLOCK_ROWS];
     uint16_t sum = 0;
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++) {
         const uint8_t x = (uint8_t)(outputs[r] + level);
-        output[r] = (uint8_t)((x < MOST ? x : MOST) & is_row[r]);
+        output[r] = x < MOST ? x : MOST;
     }
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
         sum = (uint16_t)(sum + output[r]);
     return sum;
 }
 
-TL_ALWAYS_INLINE uint32_t passes_in(const uint8_t *restrict outputs, uint8_t level, const uint8_t *restrict is_row, uint8_t threshold,
+TL_ALWAYS_INLINE uint32_t passes_in(const uint8_t *restrict outputs, uint8_t level, uint8_t threshold,
                                     uint8_t flip, uint8_t *restrict ret) {
     uint8_t sum = 0;
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++) {
         const uint8_t x = (uint8_t)(outputs[r] + level), output = x < MOST ? x : MOST;
-        ret[r] = (uint8_t)(((output > threshold ? 0xff : 0) ^ flip) & is_row[r] & 1);
+        ret[r] = (uint8_t)(((output > threshold ? 0xff : 0) ^ flip) & 1);
     }
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
         sum = (uint8_t)(sum + ret[r]);
@@ -67,15 +55,14 @@ TL_ALWAYS_INLINE uint32_t passes_in(const uint8_t *restrict outputs, uint8_t lev
 }
 
 #define FORM(name, attribute)                                                                                                              \
-    attribute static bool growths_##name(const uint32_t *totals, uint32_t n, uint8_t *ret) { return growths_in(totals, first_rows(n), ret); }          \
+    attribute static bool growths_##name(const uint32_t *totals, uint8_t *ret) { return growths_in(totals, ret); }                         \
     attribute static void add_##name(uint8_t *outputs, const uint8_t *growths) { add_in(outputs, growths); }                               \
     attribute static void add_totals_##name(uint32_t *totals, const uint32_t *cells, uint32_t factor) {                                    \
         add_totals_in(totals, cells, factor);                                                                                              \
     }                                                                                                                                      \
-    attribute static uint32_t sum_##name(const uint8_t *outputs, uint8_t level, uint32_t n) { return sum_in(outputs, level, first_rows(n)); }          \
-    attribute static uint32_t passes_##name(const uint8_t *outputs, uint8_t level, uint32_t n, uint8_t threshold, bool complements,        \
-                                            uint8_t *ret) {                                                                                \
-        return passes_in(outputs, level, first_rows(n), threshold, complements ? 0xff : 0, ret);                                                                  \
+    attribute static uint32_t sum_##name(const uint8_t *outputs, uint8_t level) { return sum_in(outputs, level); }                         \
+    attribute static uint32_t passes_##name(const uint8_t *outputs, uint8_t level, uint8_t threshold, bool complements, uint8_t *ret) {    \
+        return passes_in(outputs, level, threshold, complements ? 0xff : 0, ret);                                                          \
     }                                                                                                                                      \
     static const tl_netburst_column_ops ops_##name = {growths_##name, add_##name, add_totals_##name, sum_##name, passes_##name};
 

@@ -52,10 +52,10 @@ static void tell(const core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t 
 static bool is_store_full(const core_tap *t) { return t->core->room_cell == CORE_STALL_STORES; }
 
 // A clock without events is a row, if rows take it.
-static bool takes_row(const core_tap *t, uint64_t cycle) {
+TL_ALWAYS_INLINE bool takes_row(const core_tap *t) {
     const tl_core *core = t->core;
-    return t->clocks && t->n_events == 0 && t->clocks->rows &&
-           tl_clock_rows_take(t->clocks->rows, core->h, core->thread, cycle, is_store_full(t));
+    return !t->sees_all && t->n_events == 0 && t->clocks && !t->clocks->tells_all && t->clocks->rows &&
+           tl_clock_rows_take(t->clocks->rows, core->h, core->thread, core->h->now, is_store_full(t));
 }
 
 static void tell_clock(const core_tap *t, uint64_t cycle) {
@@ -225,15 +225,14 @@ static void see(core_tap *t) {
     memcpy(t->was_dispatched, t->core->was_dispatched, sizeof t->was_dispatched);
 }
 
-void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
+static void tell_cycle(core_tap *t, uint32_t cause, bool is_busy) {
     const uint64_t now = t->core->h->now;
     see(t);
     if (t->sees_all)
         add_renamed(t);
     else
         t->renamed = t->core->renamed;
-    if (!takes_row(t, now))
-        tell_clock(t, now);
+    tell_clock(t, now);
     if (!t->tap) {
         t->n_events = 0;
         return;
@@ -244,6 +243,13 @@ void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
     else
         idle_until(t, now + 1, cause);
     own_cycle(t, cause);
+}
+
+void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
+    if (TL_LIKELY(takes_row(t)))
+        t->renamed = t->core->renamed;
+    else
+        tell_cycle(t, cause, is_busy);
 }
 
 void tap_own_skipped(const core_tap *t) {
