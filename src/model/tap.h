@@ -92,8 +92,8 @@ typedef struct tl_clock_record {
 enum { TL_CLOCK_ROWS = 64, TL_CLOCK_TOTALS = TL_CLOCK_ROWS + 8 };
 enum { TL_CLOCK_CELLS = 4 }; // are taken at once
 typedef struct tl_clock_cells { // of a thread
-    bool may_tell;
-    bool tells_clears; // each clock is told
+    bool may_tell;  // a row, to the owner
+    uint64_t until; // the core takes no later clock itself
     // The state of the thread in all rows. tells_stores: is_store_full matters.
     bool is_store_full, tells_stores;
     tl_priv priv;
@@ -110,31 +110,33 @@ typedef struct tl_clock_cells { // of a thread
 typedef struct tl_clock_rows {
     bool is_open;
     bool keeps_idle; // clocks between two others are a row
+    uint32_t most;   // no row begins behind so many
     uint32_t n;      // rows before the clock under way, which is the next one
     uint32_t told;   // threads that have told it
     uint64_t clock;  // under way
     uint64_t until;  // no later clock is a row
     uint64_t n_idle; // clocks beside one for each row
-    // Before the clock under way there are idle ones, and more than one.
-    bool is_behind_idle, is_behind_several;
+    uint64_t n_behind; // idle clocks before the one under way
     const uint64_t *tally; // of all cells
     tl_clock_cells threads[2];
 } tl_clock_rows;
 
 // The clock is behind the one under way.
 static inline bool tl_clock_rows_have_room(const tl_clock_rows *rows, uint64_t clock) {
-    return rows->n + rows->keeps_idle < TL_CLOCK_ROWS && clock <= rows->until;
+    return rows->n < rows->most && clock <= rows->until;
 }
 
 static inline void tl_clock_rows_begin(tl_clock_rows *rows, uint64_t clock) {
     const uint64_t n_idle = clock - rows->clock - 1;
-    const bool has_row = rows->keeps_idle && n_idle > 0;
-    rows->n += 1 + has_row;
-    rows->n_idle += n_idle - has_row;
-    rows->is_behind_idle = n_idle > 0;
-    rows->is_behind_several = n_idle > 1;
+    rows->n += 1;
+    rows->n_idle += n_idle;
+    rows->n_behind = n_idle;
     rows->clock = clock;
     rows->told = 0;
+    if (n_idle > 0 && rows->keeps_idle) {
+        rows->n += 1;
+        rows->n_idle -= 1;
+    }
 }
 
 // Cells stay what they were in rows in which the thread tells nothing.
@@ -163,8 +165,8 @@ static inline void tl_clock_cells_take(tl_clock_cells *c, uint32_t n, const uint
 // Takes a clock without events. false: nothing has happened.
 static inline bool tl_clock_rows_take(tl_clock_rows *rows, const tl_hart *h, uint32_t thread, uint64_t clock, bool is_store_full) {
     tl_clock_cells *c = &rows->threads[thread];
-    if (!rows->is_open || clock <= rows->clock || !tl_clock_rows_have_room(rows, clock) || !c->may_tell || c->tells_clears ||
-        h->priv != c->priv || !tl_hart_has_work(h) || (c->tells_stores && is_store_full != c->is_store_full))
+    if (clock > c->until || clock <= rows->clock || rows->n >= rows->most || h->priv != c->priv || !tl_hart_has_work(h) ||
+        (c->tells_stores && is_store_full != c->is_store_full))
         return false;
     tl_clock_rows_begin(rows, clock);
     rows->told = 1u << thread;

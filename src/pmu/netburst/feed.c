@@ -50,7 +50,7 @@ typedef struct segment { // the thread has this owner in clocks before `until`
     uint8_t owner;
 } segment;
 
-enum { MODE_DELIVERS, MODE_BUILDS, MODE_IDLE }; // of fetch
+enum { MODE_DELIVERS, MODE_BUILDS, MODE_IDLE, N_MODES }; // of fetch
 enum { WEIGHT_OF_FLUSH = 2 };
 
 typedef struct feed_thread {
@@ -215,7 +215,7 @@ static void drain_unheard(feed_thread *t, uint64_t until) {
 }
 
 // Pairs of modes of the two threads, each the number of a mask bit; both idle: none.
-static const uint8_t mode_bits[3][3] = {{0, 1, 2}, {3, 4, 5}, {6, 7, 0xff}};
+static const uint8_t mode_bits[N_MODES][N_MODES] = {{0, 1, 2}, {3, 4, 5}, {6, 7, 0xff}};
 static void add_modes(tl_netburst_feed *f) {
     const uint8_t first = f->threads[0].mode, second = f->n->n_threads > 1 ? f->threads[1].mode : (uint8_t)MODE_IDLE;
     if (mode_bits[first][second] != 0xff)
@@ -452,9 +452,10 @@ static void open_rows(tl_netburst_feed *f) {
     f->row.is_open = true;
     f->row.n = 0;
     f->row.n_idle = 0;
-    f->row.is_behind_idle = f->row.is_behind_several = false;
+    f->row.n_behind = 0;
     f->row.until = room < NEVER - f->row.clock ? f->row.clock + room : NEVER;
     f->row.keeps_idle = n->has_edges;
+    f->row.most = n->has_edges ? TL_CLOCK_ROWS - 1 : TL_CLOCK_ROWS;
     rows->active = active;
     memset(f->row_of, 0, f->n_occurrences);
     memset(rows->output, 0, n->n_used_escrs * sizeof rows->output[0]);
@@ -464,7 +465,7 @@ static void open_rows(tl_netburst_feed *f) {
         feed_thread *t = &f->threads[i];
         t->drained = f->row.clock;
         t->cells->may_tell = t->owner != 0 && t->owner == t->run_owner && t->watch.is_known && t->tells_all == f->tap.tells_all;
-        t->cells->tells_clears = t->watch.clears < MAX_WATCHED_CELLS;
+        t->cells->until = t->cells->may_tell && t->watch.clears == MAX_WATCHED_CELLS ? f->row.until : 0;
         t->cells->tells_stores = is_heard(f, TL_NB_RESOURCE_STALL);
         if (t->h)
             t->cells->priv = t->h->priv;
@@ -557,19 +558,25 @@ static void find_modes(const tl_netburst_feed *f, feed_thread *t, uint8_t ret[TL
     uint8_t delivered[TL_CLOCK_ROWS], built[TL_CLOCK_ROWS];
     take_growths(f, t, &t->delivers, delivered);
     take_growths(f, t, &t->builds, built);
-    for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
-        ret[r] = delivered[r] > 0 ? MODE_DELIVERS : built[r] > 0 ? MODE_BUILDS : MODE_IDLE;
+    for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++) // MODE_DELIVERS, MODE_BUILDS, MODE_IDLE
+        ret[r] = (uint8_t)((delivered[r] == 0) + ((delivered[r] | built[r]) == 0));
 }
 
 static void add_modes_of_rows(tl_netburst_feed *f, const uint8_t modes[TL_NETBURST_THREADS][TL_CLOCK_ROWS]) {
-    for (uint32_t k = 0; k < 9 && is_heard(f, TL_NB_TC_DELIVER_MODE); k++) {
-        const uint8_t first = (uint8_t)(k / 3), second = (uint8_t)(k % 3), bit = mode_bits[first][second];
-        uint8_t is_mode[TL_CLOCK_ROWS];
-        const uint32_t escrs = bit == 0xff ? 0 : escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << bit);
+    uint8_t pairs[TL_CLOCK_ROWS], is_pair[TL_CLOCK_ROWS];
+    if (!is_heard(f, TL_NB_TC_DELIVER_MODE))
+        return;
+    for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
+        pairs[r] = (uint8_t)(modes[0][r] * N_MODES + modes[1][r]);
+    for (uint8_t pair = 0; pair < N_MODES * N_MODES; pair++) {
+        const uint8_t bit = mode_bits[pair / N_MODES][pair % N_MODES];
+        uint32_t left = bit == 0xff ? 0 : escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << bit);
+        if (left == 0)
+            continue;
         for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
-            is_mode[r] = modes[0][r] == first && modes[1][r] == second ? 1 : 0;
-        for (uint32_t left = escrs; left != 0; left &= left - 1)
-            f->n->columns->add(f->rows.output[__builtin_ctz(left)], is_mode);
+            is_pair[r] = pairs[r] == pair;
+        for (; left != 0; left &= left - 1)
+            f->n->columns->add(f->rows.output[__builtin_ctz(left)], is_pair);
     }
 }
 
@@ -613,6 +620,7 @@ static void close_rows(tl_netburst_feed *f) {
     memset(modes, MODE_IDLE, sizeof modes);
     for (uint32_t i = 0; i < f->n->n_threads; i++) {
         feed_thread *t = &f->threads[i];
+        t->cells->until = 0;
         drain_unheard(t, f->row.clock);
         if (n == 0)
             continue;
@@ -629,8 +637,8 @@ static void close_rows(tl_netburst_feed *f) {
         add_modes_of_rows(f, modes);
         f->rows.n = n;
         f->rows.n_idle = f->row.n_idle;
-        f->rows.ends_idle = f->row.is_behind_idle;
-        f->rows.ends_repeated = f->row.is_behind_several;
+        f->rows.ends_idle = f->row.n_behind > 0;
+        f->rows.ends_repeated = f->row.n_behind > 1;
         tl_netburst_count_rows(f->n, &f->rows);
     }
     for (uint32_t i = 0; i < f->n->n_threads; i++)

@@ -17,6 +17,7 @@ struct core_tap {
     tl_core *core;
     tl_tap *tap; // NULL: detached
     tl_clock_tap *clocks;
+    tl_clock_rows *rows; // NULL: each cycle is told
     uint64_t end;       // the cycle after the last one that was told, or that idles
     uint64_t idle_from; // idle cycles that are not told yet: idle_from .. end
     uint32_t idle_cause;
@@ -54,8 +55,7 @@ static bool is_store_full(const core_tap *t) { return t->core->room_cell == CORE
 // A clock without events is a row, if rows take it.
 TL_ALWAYS_INLINE bool takes_row(const core_tap *t) {
     const tl_core *core = t->core;
-    return !t->sees_all && t->n_events == 0 && t->clocks && !t->clocks->tells_all && t->clocks->rows &&
-           tl_clock_rows_take(t->clocks->rows, core->h, core->thread, core->h->now, is_store_full(t));
+    return t->rows && t->n_events == 0 && tl_clock_rows_take(t->rows, core->h, core->thread, core->h->now, is_store_full(t));
 }
 
 static void tell_clock(const core_tap *t, uint64_t cycle) {
@@ -184,14 +184,9 @@ static void dispatch_floating_point(core_tap *t, uint32_t node) {
         add(t, TL_UOP_DISPATCH, core->node_seq[node])->uop = (uint8_t)(node != (node & core->ring_mask));
 }
 
-void tap_dispatch(core_tap *t, uint32_t node) {
+static void dispatch(core_tap *t, uint32_t node) {
     const tl_core *core = t->core;
     const uint32_t entry = node & core->ring_mask;
-    if (!t->sees_all) {
-        if (TL_UNLIKELY(is_floating_point((tl_class)core->insn[entry].pipe.cls)))
-            dispatch_floating_point(t, node);
-        return;
-    }
     const uint64_t seq = core->node_seq[node];
     const tl_uop_vain vain = vain_of(t);
     if (seq < t->first)
@@ -203,6 +198,13 @@ void tap_dispatch(core_tap *t, uint32_t node) {
     t->was_dispatched[node] = true;
     if (vain == TL_UOP_EFFECTIVE)
         event->done_half_cycles = event->uop ? core->data_valid[entry] : core->valid[entry];
+}
+
+void tap_dispatch(core_tap *t, uint32_t node) {
+    if (t->sees_all)
+        dispatch(t, node);
+    else if (TL_UNLIKELY(is_floating_point((tl_class)t->core->insn[node & t->core->ring_mask].pipe.cls)))
+        dispatch_floating_point(t, node);
 }
 
 static void add_renamed(core_tap *t) {
@@ -218,6 +220,7 @@ static void add_renamed(core_tap *t) {
 // From now on the tap keeps what it did not keep before.
 static void see(core_tap *t) {
     const bool all = t->tap || (t->clocks && t->clocks->tells_all);
+    t->rows = t->clocks && !all ? t->clocks->rows : NULL;
     if (TL_LIKELY(all == t->sees_all))
         return;
     t->sees_all = all;
@@ -308,18 +311,21 @@ static void add_retired(core_tap *t, uint32_t entry) {
     event->has_missed = core->has_missed[entry];
 }
 
-static void retire(tl_flow *flow, uint32_t entry) {
-    core_tap *t = tap_of(flow);
-    if (!t->sees_all && !is_control(&t->core->insn[entry])) {
-        t->inner->retire(t->inner, entry);
-        return;
-    }
+static void tell_retired(core_tap *t, uint32_t entry) {
     own_retirement(t, entry);
     t->inner->retire(t->inner, entry);
     if (t->tap && t->tap->retired)
         t->tap->retired(t->tap, t->core->h, t->core->insn[entry].pc);
     if (t->core->retired >= t->first)
         add_retired(t, entry);
+}
+
+static void retire(tl_flow *flow, uint32_t entry) {
+    core_tap *t = tap_of(flow);
+    if (t->sees_all || is_control(&t->core->insn[entry]))
+        tell_retired(t, entry);
+    else
+        t->inner->retire(t->inner, entry);
 }
 
 bool tap_captures(core_tap *t, uint32_t entry) {
@@ -531,8 +537,10 @@ tl_status tl_core_clock_tap(tl_core *core, tl_clock_tap *tap, tl_error *err) {
         tap->resume(tap, core->h, core->thread);
         return TL_OK;
     }
-    if (t)
+    if (t) {
         t->clocks = NULL;
+        t->rows = NULL;
+    }
     if (t && !t->tap)
         drop(core);
     return TL_OK;
