@@ -147,12 +147,10 @@ static inline void tl_clock_cells_fill(tl_clock_cells *c, uint32_t n) {
     c->n_filled = c->n_filled < n ? n : c->n_filled;
 }
 
-// The thread tells row n.
-static inline void tl_clock_cells_take(tl_clock_cells *c, uint32_t n, const uint64_t *tally) {
+// Row n of a thread whose other rows are filled.
+static inline void tl_clock_cells_copy(tl_clock_cells *c, uint32_t n, const uint64_t *tally) {
     uint32_t *column = &c->columns[0][n + 1];
     const tl_cell *cell = c->cells, *end = cell + c->n;
-    if (c->n_filled < n)
-        tl_clock_cells_fill(c, n);
     c->n_filled = n + 1;
     for (; cell < end; cell += TL_CLOCK_CELLS, column += TL_CLOCK_CELLS * TL_CLOCK_TOTALS) {
         column[0] = (uint32_t)tally[cell[0]];
@@ -162,15 +160,20 @@ static inline void tl_clock_cells_take(tl_clock_cells *c, uint32_t n, const uint
     }
 }
 
-// Takes a clock without events. false: nothing has happened.
+// Takes a clock without events, of a thread that told the one under way, too. false: nothing has
+// happened.
 static inline bool tl_clock_rows_take(tl_clock_rows *rows, const tl_hart *h, uint32_t thread, uint64_t clock, bool is_store_full) {
     tl_clock_cells *c = &rows->threads[thread];
-    if (clock > c->until || clock <= rows->clock || rows->n >= rows->most || h->priv != c->priv || !tl_hart_has_work(h) ||
-        (c->tells_stores && is_store_full != c->is_store_full))
+    if (clock > c->until || clock <= rows->clock || rows->n >= rows->most || c->n_filled <= rows->n || h->priv != c->priv ||
+        !tl_hart_has_work(h) || (c->tells_stores && is_store_full != c->is_store_full) ||
+        (rows->keeps_idle && clock - rows->clock > 1))
         return false;
-    tl_clock_rows_begin(rows, clock);
+    rows->n += 1;
+    rows->n_behind = clock - rows->clock - 1;
+    rows->n_idle += rows->n_behind;
+    rows->clock = clock;
     rows->told = 1u << thread;
-    tl_clock_cells_take(c, rows->n, rows->tally);
+    tl_clock_cells_copy(c, rows->n, rows->tally);
     c->is_store_full = is_store_full;
     c->told = clock;
     c->insns_before = c->insns_after;

@@ -972,7 +972,8 @@ static bool has_cleared(const tl_netburst_feed *f, const feed_thread *t) {
 
 static void take_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
     if (TL_LIKELY(takes_it(f, t))) {
-        tl_clock_cells_take(t->cells, f->row.n, f->row.tally);
+        tl_clock_cells_fill(t->cells, f->row.n);
+        tl_clock_cells_copy(t->cells, f->row.n, f->row.tally);
         if (TL_UNLIKELY(has_cleared(f, t)))
             close_rows(f);
         return;

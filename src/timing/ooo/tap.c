@@ -178,13 +178,13 @@ static bool is_floating_point(tl_class cls) {
     return (cls >= TL_CLASS_FP_ADD && cls <= TL_CLASS_FP_MOVE) || cls == TL_CLASS_FP_LOAD || cls == TL_CLASS_FP_STORE;
 }
 
-static void dispatch_floating_point(core_tap *t, uint32_t node) {
+static TL_NOINLINE void dispatch_floating_point(core_tap *t, uint32_t node) {
     const tl_core *core = t->core;
     if (core->state[node] == NODE_DONE && core->node_seq[node] >= t->first)
         add(t, TL_UOP_DISPATCH, core->node_seq[node])->uop = (uint8_t)(node != (node & core->ring_mask));
 }
 
-static void dispatch(core_tap *t, uint32_t node) {
+static TL_NOINLINE void dispatch(core_tap *t, uint32_t node) {
     const tl_core *core = t->core;
     const uint32_t entry = node & core->ring_mask;
     const uint64_t seq = core->node_seq[node];
@@ -228,7 +228,8 @@ static void see(core_tap *t) {
     memcpy(t->was_dispatched, t->core->was_dispatched, sizeof t->was_dispatched);
 }
 
-static void tell_cycle(core_tap *t, uint32_t cause, bool is_busy) {
+// Not inlined, so that a row costs as little as it can.
+static TL_NOINLINE void tell_cycle(core_tap *t, uint32_t cause, bool is_busy) {
     const uint64_t now = t->core->h->now;
     see(t);
     if (t->sees_all)
@@ -311,7 +312,7 @@ static void add_retired(core_tap *t, uint32_t entry) {
     event->has_missed = core->has_missed[entry];
 }
 
-static void tell_retired(core_tap *t, uint32_t entry) {
+static TL_NOINLINE void tell_retired(core_tap *t, uint32_t entry) {
     own_retirement(t, entry);
     t->inner->retire(t->inner, entry);
     if (t->tap && t->tap->retired)
