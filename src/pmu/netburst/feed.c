@@ -832,6 +832,8 @@ static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_ev
 }
 
 static void retires(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
+    if (f->n->n_used_escrs == 0) // nobody hears of it
+        return;
     if (is_control((tl_class)uop->cls))
         branch_retires(f, uop, owner);
     if (!t->tells_all)
