@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,25 +156,38 @@ static bool take_access(int fd, const struct stat *old) {
     return (is_same || fchown(fd, old->st_uid, old->st_gid) == 0) && fchmod(fd, old->st_mode & 07777) == 0;
 }
 
-// Sets output->beside and opens it; `old` is the existing file, or NULL. False: errno says why.
-static bool open_beside(cli_output *output, const struct stat *old) {
-    size_t size = strlen(output->place) + 48;
-    char *name = malloc(size);
+// Creates the first free name "PLACE.tally-PID-N" in `name` and remembers it. -1: errno says why.
+// Signals wait meanwhile, because a handler removes only names that are remembered.
+static int create_beside(const char *place, char *name, size_t size) {
+    sigset_t all, old;
     int fd = -1;
-    errno = ENOMEM;
-    for (int i = 0; name && fd < 0 && i < MAX_TRIES; i++) {
-        snprintf(name, size, "%s.tally-%ld-%d", output->place, (long)getpid(), i);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    for (int i = 0; fd < 0 && i < MAX_TRIES; i++) {
+        snprintf(name, size, "%s.tally-%ld-%d", place, (long)getpid(), i);
         fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             break;
     }
+    int saved = errno;
+    if (fd >= 0)
+        remember(name);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    errno = saved;
+    return fd;
+}
+
+// Sets output->beside and opens it; `old` is the existing file, or NULL. False: errno says why.
+static bool open_beside(cli_output *output, const struct stat *old) {
+    size_t size = strlen(output->place) + 48;
+    char *name = malloc(size);
+    int fd = name ? create_beside(output->place, name, size) : -1;
     if (fd < 0) {
-        int saved = errno;
+        int saved = name ? errno : ENOMEM;
         free(name);
         errno = saved;
         return false;
     }
-    remember(name);
     FILE *stream = !old || take_access(fd, old) ? fdopen(fd, "w") : NULL;
     int saved = errno;
     if (!stream)
@@ -184,8 +198,8 @@ static bool open_beside(cli_output *output, const struct stat *old) {
         return true;
     }
     saved = errno;
-    forget(name);
     unlink(name);
+    forget(name);
     free(name);
     errno = saved;
     return false;

@@ -253,7 +253,8 @@ const cli_option cli_option_rows[] = {
      "@events"},
     {S, OPT_PMU, 'P', "pmu", "NAME[:PRESET]", WHAT,
      "Print what Linux perf would report from this PMU of the machine, multiplexed if there are more events than counters, beside the truth "
-     "and with its error. Events are then perf's names, those of tally list events -P NAME, and rHEX.",
+     "and with its error. Events are then perf's names, those of tally list events -P NAME, and rHEX. NAME,NAME counts with several PMUs "
+     "side by side in one run; events are then portable ones, which each counts that can, or NAME/EVENT/.",
      "@pmus"},
     {R | W, OPT_METRICS, 'M', "metrics", "LIST", WHAT, "Metrics, metric groups or globs, separated by commas. May be repeated.",
      "@metrics @groups"},

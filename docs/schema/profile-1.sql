@@ -199,3 +199,13 @@ CREATE TABLE sample_count (
     n INTEGER NOT NULL,
     PRIMARY KEY (sampled, instruction, thread)
 ) WITHOUT ROWID;
+
+-- Samples by their distance from the event that they stand for, none of them 0: instructions that the thread retired from the clock
+-- of the event up to the sample. 0: the sample is at the instruction of the event. 4095: so many, or more. Samples of an event whose
+-- design does not say when it overflowed have no rows.
+CREATE TABLE sample_distance (
+    sampled INTEGER NOT NULL REFERENCES sampled,
+    distance INTEGER NOT NULL,
+    n INTEGER NOT NULL,
+    PRIMARY KEY (sampled, distance)
+) WITHOUT ROWID;

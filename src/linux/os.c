@@ -304,15 +304,8 @@ static void free_dead(tl_os *os) {
     }
 }
 
-static uint32_t busy_harts(const tl_os *os) {
-    uint32_t mask = 0;
-    for (uint32_t i = 0; i < os->machine->n_harts; ++i)
-        mask |= (uint32_t)(os->machine->harts[i]->client != NULL) << i;
-    return mask;
-}
-
 // Idle harts wait up to this time.
-static void settle(tl_os *os, uint64_t cycle) { tl_machine_settle(os->machine, busy_harts(os), cycle); }
+static void settle(tl_os *os, uint64_t cycle) { tl_machine_settle(os->machine, os->busy_harts, cycle); }
 
 static void fire_timers(tl_os *os, uint64_t until) {
     while (os->n_timers > 0 && os->timers[1]->cycle <= until) {
@@ -434,7 +427,7 @@ static void run_hart(tl_os *os, tl_hart *h, uint32_t running) {
     tl_stop stop = tl_machine_run_turns(os->machine, &os->turns, &os->turn, &h);
     os->hart = h;
     os->now = h->now;
-    if (h->n_pmus > 0)
+    if (tl_hart_is_watched(h))
         (void)tl_hart_poll(h);
     // The kernel sees the stores that the others did before.
     if (stop == TL_STOP_TRAP && h->now > os->turn.first_until) {
@@ -526,7 +519,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             break;
         }
         if (!os->turn.hart || (os->turn.hart->now >= os->turn.end && os->turn.hart->run_vline == TL_NO_LINE))
-            os->turn = tl_machine_next(os->machine, busy_harts(os));
+            os->turn = tl_machine_next(os->machine, os->busy_harts);
         tl_hart *h = os->turn.hart;
         if (!h && tl_os_next_context(os) != os->context) {
             stop_for_switch(os, tl_os_next_context(os));
@@ -580,7 +573,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             if (attend(os, h))
                 continue;
         }
-        const uint32_t running = busy_harts(os); // what the host delivered may have woken a thread
+        const uint32_t running = os->busy_harts; // what the host delivered may have woken a thread
         if (tl_run_has_ended(&os->limits, os->machine, running, h)) {
             settle(os, tl_lesser(safe_time(os), os->limits.until_cycle));
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};

@@ -113,8 +113,10 @@ static tl_stop run_turn(tl_turns *turns, tl_turn *turn) {
     h->insn_limit = turns->n_insns < UINT64_MAX - before ? before + turns->n_insns : UINT64_MAX;
     if (turns->now)
         *turns->now = h->now;
-    if (h->n_pmus > 0)
+    if (tl_hart_is_watched(h))
         tl_hart_limit_to_deadline(h, &h->insn_limit);
+    else
+        h->has_deadline = false;
     tl_stop stop = tl_turn_run(turn);
     turns->n_insns -= h->instret - before;
     return stop;
@@ -175,7 +177,7 @@ tl_stop tl_machine_run_turns(tl_machine *machine, tl_turns *turns, tl_turn *turn
         bool is_asked = h->horizon == 0 || (turns->has_changed && *turns->has_changed);
         if (turn->hart || stop == TL_STOP_TRAP || stop == TL_STOP_BREAK || is_asked || n == MOST_TURNS || turns->n_insns == 0)
             return stop;
-        if (h->n_pmus > 0 && tl_hart_poll(h))
+        if (tl_hart_is_watched(h) && tl_hart_poll(h))
             return stop;
         tl_turn next = tl_machine_next(machine, turns->running);
         tl_hart *other = next.hart;

@@ -48,6 +48,22 @@ TL_ALWAYS_INLINE uint64_t tl_channel_read(tl_channel *channel, const tl_agent *a
     return tl_server_occupy(&channel->server, time, busy_cycles);
 }
 
+// Of a memory with one channel and one hart, tl_dram_read and tl_dram_write below.
+TL_ALWAYS_INLINE uint64_t tl_dram_read_alone(tl_dram *dram, uint64_t line, uint64_t time) {
+    tl_channel *channel = &dram->channels[0];
+    channel->tally[TL_MEM_READ] += 1;
+    uint64_t wait = tl_server_occupy_alone(&channel->server, time, dram->busy_cycles);
+    channel->tally[TL_MEM_BUSY] += wait;
+    return wait + tl_dram_open_row(dram, channel, line);
+}
+
+TL_ALWAYS_INLINE void tl_dram_write_alone(tl_dram *dram, uint64_t line, uint64_t time) {
+    tl_channel *channel = &dram->channels[0];
+    channel->tally[TL_MEM_WRITE] += 1;
+    tl_server_occupy_alone(&channel->server, time, dram->busy_cycles);
+    tl_dram_open_row(dram, channel, line);
+}
+
 TL_ALWAYS_INLINE tl_channel *tl_dram_channel(tl_dram *dram, uint64_t line) {
     return &dram->channels[line >> dram->line_log2 & dram->channel_mask];
 }

@@ -226,7 +226,7 @@ static TL_NOINLINE uint8_t *access_shown(tl_hart_mem *hm, const tl_page_slot *pa
     if (TL_UNLIKELY(way == TL_NO_WAY))
         return NULL;
     if (TL_LIKELY(way != TL_NO_COPY && !hm->l1d.lines[way].is_contested))
-        tl_slot_show_line(hm, page, vaddr, way, hm->l1d.lines[way].state, false, false);
+        tl_slot_show_line(hm, page, vaddr, way, hm->l1d.lines[way].state, false, false, false);
     return (uint8_t *)(hm->host_minus_paddr + paddr);
 }
 

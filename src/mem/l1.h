@@ -61,6 +61,9 @@ void tl_l1i_drop(tl_hart_mem *hm, uint32_t way); // invalidated by its own hart
 // tl_memory.is_fixed.
 uint8_t *tl_l1d_load_fixed(tl_hart_mem *hm, const struct tl_page_slot *page, uint64_t vaddr);
 uint8_t *tl_l1d_store_fixed(tl_hart_mem *hm, const struct tl_page_slot *page, uint64_t vaddr);
+// Likewise, with tl_memory.is_alone. Never NULL. They leave tl_contender as it is.
+uint8_t *tl_l1d_load_alone(tl_hart_mem *hm, const struct tl_page_slot *page, uint64_t vaddr);
+uint8_t *tl_l1d_store_alone(tl_hart_mem *hm, const struct tl_page_slot *page, uint64_t vaddr);
 
 // Steps that both share. The line of a reply goes into this way, whose line is evicted.
 void tl_l1d_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, tl_l2_reply reply, bool is_prefetch);

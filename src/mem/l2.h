@@ -67,7 +67,8 @@ typedef union tl_l2_line {
     };
     uint32_t word; // sharers are its low bits; TL_L2_WORD_*
 } tl_l2_line;
-static const uint32_t TL_L2_WORD_OWNED = 1u << TL_L2_MAX_CLIENTS, TL_L2_WORD_CONTESTED = 1u << (TL_L2_MAX_CLIENTS + 3);
+static const uint32_t TL_L2_WORD_OWNED = 1u << TL_L2_MAX_CLIENTS, TL_L2_WORD_DIRTY = 1u << (TL_L2_MAX_CLIENTS + 1),
+                      TL_L2_WORD_CONTESTED = 1u << (TL_L2_MAX_CLIENTS + 3);
 _Static_assert(sizeof(tl_l2_line) == 4, "the host seldom has them at hand: guest/kernels/chase.c took 4 % longer with 8 bytes");
 
 typedef struct tl_l2_slice {

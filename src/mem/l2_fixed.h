@@ -26,6 +26,8 @@ typedef struct tl_l2_filled {
 
 // Reads the line from memory into a way of its own. The client alone shares it then, or owns it.
 tl_l2_filled tl_l2_fill_fixed(tl_l2_client *client, uint64_t line, uint64_t time, bool is_owned);
+// For a data cache of tl_memory.is_alone, which owns the line then.
+tl_l2_filled tl_l2_fill_alone(tl_l2_client *client, uint64_t line, uint64_t time);
 
 TL_ALWAYS_INLINE uint64_t tl_l2_begin_fixed(tl_l2 *l2, const tl_agent *agent, uint64_t time, enum tl_mem_signal kind) {
     tl_l2_slice *slice = &l2->slices[0];
@@ -39,6 +41,38 @@ TL_ALWAYS_INLINE tl_l2_line *tl_l2_use_fixed(const tl_l2_client *client, uint32_
     l2->slices[0].cache.stamps[way] = ++l2->clock;
     tl_l2_count_hit(client->link, &l2->lines[way], hit);
     return &l2->lines[way];
+}
+
+// Begins a request of the data cache of tl_memory.is_alone. Returns the cycles waited.
+TL_ALWAYS_INLINE uint64_t tl_l2_begin_alone(tl_l2 *l2, uint64_t time, bool is_store) {
+    tl_l2_slice *slice = &l2->slices[0];
+    slice->tally[TL_L2_READ] += 1;
+    slice->tally[is_store ? TL_L2_READ_ST : TL_L2_READ_LD] += 1;
+    slice->tally[TL_L2_READ_HART0] += 1;
+    l2->noc[TL_NOC_REQUEST] += 1;
+    l2->noc[TL_NOC_RESPONSE_DATA] += 1;
+    uint64_t wait = tl_server_occupy_alone(&slice->server, time, l2->busy_cycles);
+    slice->tally[TL_L2_BUSY] += wait;
+    return wait + l2->hit_cycles;
+}
+
+// A request of the data cache of tl_memory.is_alone, which owns the line afterwards. Nobody else
+// could hold it, so every line is free.
+TL_ALWAYS_INLINE void tl_l2_acquire_alone(tl_l2_client *client, uint64_t line, tl_l2_found found, uint64_t time, bool is_store,
+                                          tl_l2_reply *ret_reply) {
+    tl_l2 *l2 = client->l2;
+    enum tl_mem_signal hit = is_store ? TL_LINK_ACQUIRE_NT_HIT : TL_LINK_ACQUIRE_NB_HIT;
+    uint64_t cycles = tl_l2_begin_alone(l2, time, is_store);
+    uint32_t way = found.way;
+    if (TL_LIKELY(found.hits != 0)) {
+        tl_l2_use_fixed(client, way, hit)->word |= client->bit | TL_L2_WORD_OWNED;
+    } else {
+        tl_l2_count_miss(client->link, &l2->slices[0], &client->agent, hit);
+        tl_l2_filled filled = tl_l2_fill_alone(client, line, time + cycles);
+        cycles += filled.cycles;
+        way = filled.l2_way;
+    }
+    *ret_reply = (tl_l2_reply){.cycles = cycles, .l2_way = way, .state = is_store ? TL_LINE_M : TL_LINE_E};
 }
 
 // Most lines are free when they are asked for (tl_l2_is_free). The data cache owns the line from
@@ -101,6 +135,19 @@ TL_ALWAYS_INLINE void tl_l2_release_data_fixed(tl_l2_client *client, uint32_t l2
     tl_l2 *l2 = client->l2;
     tl_l2_take_release(client, &l2->slices[0], l2_way, time);
     l2->slices[0].cache.stamps[l2_way] = ++l2->clock;
+}
+
+// Of tl_memory.is_alone.
+TL_ALWAYS_INLINE void tl_l2_release_data_alone(tl_l2_client *client, uint32_t l2_way, uint64_t time) {
+    tl_l2 *l2 = client->l2;
+    tl_l2_slice *slice = &l2->slices[0];
+    tl_l2_line *entry = &l2->lines[l2_way];
+    client->link[TL_LINK_RELEASE_DATA_TN] += 1;
+    slice->tally[TL_L2_WRITE] += 1;
+    entry->word = (entry->word & ~(client->bit | TL_L2_WORD_OWNED)) | TL_L2_WORD_DIRTY;
+    tl_server_occupy_alone(&slice->server, time, l2->busy_cycles);
+    l2->noc[TL_NOC_RELEASE_DATA] += 1;
+    slice->cache.stamps[l2_way] = ++l2->clock;
 }
 
 #endif

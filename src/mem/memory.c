@@ -196,7 +196,11 @@ static bool new_hart_mem(tl_memory *m, tl_arena *arena, tl_hart_mem *hm, tl_hart
     m->is_fixed = tl_cache_is_fixed(&hm->l1d.cache) && tl_cache_is_fixed(&m->l2.slices[0].cache) && config->l2_slices == 1 &&
                   config->l1d.prefetch == TL_PREFETCH_NONE && config->l2.prefetch == TL_PREFETCH_NONE && !m->l2.bsq && !m->l2.filter;
     m->is_fixed_fetch = m->is_fixed && tl_cache_is_fixed(&hm->l1i.cache) && config->l1i.prefetch == TL_PREFETCH_NONE;
-    h->port = m->is_fixed_fetch ? &tl_memory_port_fixed : m->is_fixed ? &tl_memory_port_fixed_data : &tl_memory_port;
+    m->is_alone = m->is_fixed_fetch && config->n_harts == 1 && config->mem_channels == 1;
+    h->port = m->is_alone         ? &tl_memory_port_alone
+              : m->is_fixed_fetch ? &tl_memory_port_fixed
+              : m->is_fixed       ? &tl_memory_port_fixed_data
+                                  : &tl_memory_port;
     tl_slots_init(hm);
     return true;
 }

@@ -72,6 +72,7 @@ struct tl_memory {
     // prefetches.
     bool is_fixed;
     bool is_fixed_fetch; // and L1Is likewise
+    bool is_alone;       // is_fixed, with one hart and one memory channel
     bool writes_through; // of L1Ds
     uint32_t n_harts, line_log2;
     uint32_t reserving;            // harts that may have a reservation, a bit for each
@@ -182,6 +183,6 @@ tl_fault tl_walk_tables(tl_hart_mem *hm, uint64_t vaddr, tl_access access, const
 static inline bool tl_is_canonical(const tl_hart *h, uint64_t vaddr) { return (uint64_t)tl_sext(vaddr, h->regime.vaddr_bits) == vaddr; }
 
 // port.c; _fixed_data for m->is_fixed, _fixed for m->is_fixed_fetch
-extern const tl_mem_port tl_memory_port, tl_memory_port_fixed_data, tl_memory_port_fixed;
+extern const tl_mem_port tl_memory_port, tl_memory_port_fixed_data, tl_memory_port_fixed, tl_memory_port_alone;
 
 #endif

@@ -266,19 +266,26 @@ static TL_NOINLINE bool store_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t s
     return is_done;
 }
 
-TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store, bool is_fixed) {
-    if (is_fixed)
-        return is_store ? tl_l1d_store_fixed(hm, page, vaddr) : tl_l1d_load_fixed(hm, page, vaddr);
+// The path of first-level caches that an access takes: that of every machine, or a twin (l1.h).
+typedef enum twin { PLAIN, FIXED, ALONE } twin;
+
+TL_ALWAYS_INLINE uint8_t *access_page(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store, twin which) {
+    switch (which) {
+    case FIXED: return is_store ? tl_l1d_store_fixed(hm, page, vaddr) : tl_l1d_load_fixed(hm, page, vaddr);
+    case ALONE: return is_store ? tl_l1d_store_alone(hm, page, vaddr) : tl_l1d_load_alone(hm, page, vaddr);
+    case PLAIN: break;
+    }
     return is_store ? tl_l1d_store(hm, page, vaddr) : tl_l1d_load(hm, page, vaddr);
 }
 
 // may_reuse: the caller may use the line again without a call. Returns NULL if the access must wait
-// (contest.h).
-TL_ALWAYS_INLINE uint8_t *reach_page(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store, bool is_fixed,
-                                     bool may_reuse) {
+// (contest.h), which no access does alone.
+TL_ALWAYS_INLINE uint8_t *reach_page(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, bool is_store, twin which, bool may_reuse) {
+    if (which == ALONE)
+        return access_page(hm, page, vaddr, is_store, which);
     if (may_reuse)
         hm->contender.is_reaching = true;
-    uint8_t *host = access_page(hm, page, vaddr, is_store, is_fixed);
+    uint8_t *host = access_page(hm, page, vaddr, is_store, which);
     if (may_reuse)
         hm->contender.is_reaching = false;
     if (TL_LIKELY(host != NULL))
@@ -288,7 +295,7 @@ TL_ALWAYS_INLINE uint8_t *reach_page(tl_hart_mem *hm, const tl_page_slot *page, 
 
 // Precondition: no page slot permits the access. Returns NULL with *ret_is_refused if the access
 // must wait. Returns NULL without it if the access needs the full path.
-TL_ALWAYS_INLINE uint8_t *translate_and_reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_fixed, bool may_reuse,
+TL_ALWAYS_INLINE uint8_t *translate_and_reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, twin which, bool may_reuse,
                                               bool *ret_is_refused) {
     tl_hart_mem *hm = tl_mem_of(h);
     *ret_is_refused = false;
@@ -298,7 +305,7 @@ TL_ALWAYS_INLINE uint8_t *translate_and_reach(tl_hart *h, uint64_t vaddr, uint64
     const tl_page_slot *page = is_store ? tl_translate_page_store(hm, vaddr) : tl_translate_page_load(hm, vaddr);
     if (TL_UNLIKELY(!page))
         return NULL;
-    uint8_t *host = reach_page(hm, page, vaddr, is_store, is_fixed, may_reuse);
+    uint8_t *host = reach_page(hm, page, vaddr, is_store, which, may_reuse);
     if (TL_UNLIKELY(!host)) {
         h->stamp = stamp; // undoes the use; the page slot stays valid
         *ret_is_refused = true;
@@ -307,29 +314,29 @@ TL_ALWAYS_INLINE uint8_t *translate_and_reach(tl_hart *h, uint64_t vaddr, uint64
 }
 
 // As translate_and_reach, if a page slot may permit the access.
-TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, bool is_fixed, bool *ret_is_refused) {
+TL_ALWAYS_INLINE uint8_t *reach(tl_hart *h, uint64_t vaddr, uint64_t last_byte, bool is_store, twin which, bool *ret_is_refused) {
     const tl_page_slot *page = find_page(h, vaddr, last_byte, is_store);
     if (TL_UNLIKELY(!page))
-        return translate_and_reach(h, vaddr, last_byte, is_store, is_fixed, false, ret_is_refused);
-    uint8_t *host = reach_page(tl_mem_of(h), page, vaddr, is_store, is_fixed, false);
+        return translate_and_reach(h, vaddr, last_byte, is_store, which, false, ret_is_refused);
+    uint8_t *host = reach_page(tl_mem_of(h), page, vaddr, is_store, which, false);
     *ret_is_refused = TL_UNLIKELY(!host);
     if (*ret_is_refused)
         h->stamp -= 1; // undoes the use
     return host;
 }
 
-TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_fixed) {
+TL_ALWAYS_INLINE bool load_from(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, twin which) {
     bool is_refused;
-    const uint8_t *host = reach(h, vaddr, size_bytes - 1, false, is_fixed, &is_refused);
+    const uint8_t *host = reach(h, vaddr, size_bytes - 1, false, which, &is_refused);
     if (TL_UNLIKELY(!host))
         return is_refused ? not_yet(h, vaddr) : load_slowly(tl_mem_of(h), vaddr, size_bytes);
     h->mem_value = read_aligned(host, size_bytes);
     return true;
 }
 
-TL_ALWAYS_INLINE bool store_to(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, bool is_fixed) {
+TL_ALWAYS_INLINE bool store_to(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value, twin which) {
     bool is_refused;
-    uint8_t *host = reach(h, vaddr, size_bytes - 1, true, is_fixed, &is_refused);
+    uint8_t *host = reach(h, vaddr, size_bytes - 1, true, which, &is_refused);
     if (TL_UNLIKELY(!host))
         return is_refused ? not_yet(h, vaddr) : store_slowly(tl_mem_of(h), vaddr, size_bytes, value);
     write_bytes(host, size_bytes, value);
@@ -338,33 +345,38 @@ TL_ALWAYS_INLINE bool store_to(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, 
 
 // The translation is a function of its own. The path of a page slot then saves one register.
 // A refusal undoes the use of the page slot, which stays valid.
-#define REACH(name, is_store, is_fixed)                                                         \
+#define REACH(name, is_store, which)                                                            \
     static TL_NOINLINE uint8_t *name##_unseen(tl_hart *h, uint64_t vaddr, uint64_t last_byte) { \
         bool is_refused;                                                                        \
-        return translate_and_reach(h, vaddr, last_byte, is_store, is_fixed, true, &is_refused); \
+        return translate_and_reach(h, vaddr, last_byte, is_store, which, true, &is_refused);    \
     }                                                                                           \
     static uint8_t *name(tl_hart *h, uint64_t vaddr, uint64_t last_byte) {                      \
         const tl_page_slot *page = find_page(h, vaddr, last_byte, is_store);                    \
         if (TL_UNLIKELY(!page))                                                                 \
             return name##_unseen(h, vaddr, last_byte);                                          \
         tl_hart_mem *hm = tl_mem_of(h);                                                         \
-        uint8_t *host = reach_page(hm, page, vaddr, is_store, is_fixed, true);                  \
-        if (TL_UNLIKELY(!host))                                                                 \
+        uint8_t *host = reach_page(hm, page, vaddr, is_store, which, true);                     \
+        if (which != ALONE && TL_UNLIKELY(!host))                                               \
             hm->h->stamp -= 1;                                                                  \
         return host;                                                                            \
     }
-REACH(reach_load, false, false)
-REACH(reach_store, true, false)
-REACH(reach_load_fixed, false, true)
-REACH(reach_store_fixed, true, true)
+REACH(reach_load, false, PLAIN)
+REACH(reach_store, true, PLAIN)
+REACH(reach_load_fixed, false, FIXED)
+REACH(reach_store_fixed, true, FIXED)
+REACH(reach_load_alone, false, ALONE)
+REACH(reach_store_alone, true, ALONE)
 #undef REACH
 
-static bool load(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, false); }
-static bool store(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) { return store_to(h, vaddr, size_bytes, value, false); }
-static bool load_fixed(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, true); }
-static bool store_fixed(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
-    return store_to(h, vaddr, size_bytes, value, true);
-}
+#define LOAD_AND_STORE(suffix, which)                                                                                            \
+    static bool load##suffix(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) { return load_from(h, vaddr, size_bytes, which); } \
+    static bool store##suffix(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {                                 \
+        return store_to(h, vaddr, size_bytes, value, which);                                                                     \
+    }
+LOAD_AND_STORE(, PLAIN)
+LOAD_AND_STORE(_fixed, FIXED)
+LOAD_AND_STORE(_alone, ALONE)
+#undef LOAD_AND_STORE
 
 // Serves what look_up_in cannot.
 static TL_NOINLINE bool look_up_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, bool is_store) {
@@ -379,18 +391,20 @@ static TL_NOINLINE bool look_up_slowly(tl_hart_mem *hm, uint64_t vaddr, uint32_t
     return is_done;
 }
 
-TL_ALWAYS_INLINE bool look_up_in(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store, bool is_fixed) {
+TL_ALWAYS_INLINE bool look_up_in(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store, twin which) {
     bool is_refused;
-    if (TL_LIKELY(reach(h, vaddr, size_bytes - 1, is_store, is_fixed, &is_refused) != NULL))
+    if (TL_LIKELY(reach(h, vaddr, size_bytes - 1, is_store, which, &is_refused) != NULL))
         return true;
     return is_refused ? not_yet(h, vaddr) : look_up_slowly(tl_mem_of(h), vaddr, size_bytes, is_store);
 }
-static bool look_up(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store) {
-    return is_store ? look_up_in(h, vaddr, size_bytes, true, false) : look_up_in(h, vaddr, size_bytes, false, false);
-}
-static bool look_up_fixed(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store) {
-    return is_store ? look_up_in(h, vaddr, size_bytes, true, true) : look_up_in(h, vaddr, size_bytes, false, true);
-}
+#define LOOK_UP(suffix, which)                                                                                            \
+    static bool look_up##suffix(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store) {                         \
+        return is_store ? look_up_in(h, vaddr, size_bytes, true, which) : look_up_in(h, vaddr, size_bytes, false, which); \
+    }
+LOOK_UP(, PLAIN)
+LOOK_UP(_fixed, FIXED)
+LOOK_UP(_alone, ALONE)
+#undef LOOK_UP
 
 static uint64_t amo_result(tl_amo amo, uint64_t old, uint64_t operand, uint32_t size_bytes) {
     unsigned width = size_bytes * 8;
@@ -591,10 +605,11 @@ static void protection_changed(tl_hart *h) {
     .protection_changed = protection_changed, .drop_translations = drop_translations, .line_at = line_at, .page_at = page_at,         \
     .table_at = table_at, .maintain_line = maintain_line, .maintain_way = maintain_way, .drop_code_line = drop_code_line
 
-#define FIXED \
-    .load = load_fixed, .store = store_fixed, .look_up = look_up_fixed, .reach_load = reach_load_fixed, .reach_store = reach_store_fixed
+#define DATA(suffix)                                                                                            \
+    .load = load##suffix, .store = store##suffix, .look_up = look_up##suffix, .reach_load = reach_load##suffix, \
+    .reach_store = reach_store##suffix
 
-const tl_mem_port tl_memory_port = {
-    .load = load, .store = store, .look_up = look_up, .reach_load = reach_load, .reach_store = reach_store, .fetch = tl_fetch, REST};
-const tl_mem_port tl_memory_port_fixed_data = {FIXED, .fetch = tl_fetch, REST};
-const tl_mem_port tl_memory_port_fixed = {FIXED, .fetch = tl_fetch_fixed, REST};
+const tl_mem_port tl_memory_port = {DATA(), .fetch = tl_fetch, REST};
+const tl_mem_port tl_memory_port_fixed_data = {DATA(_fixed), .fetch = tl_fetch, REST};
+const tl_mem_port tl_memory_port_fixed = {DATA(_fixed), .fetch = tl_fetch_fixed, REST};
+const tl_mem_port tl_memory_port_alone = {DATA(_alone), .fetch = tl_fetch_fixed, REST};

@@ -37,4 +37,12 @@ static inline uint64_t tl_server_occupy(tl_server *server, uint64_t time, uint32
     return 0;
 }
 
+// As tl_server_occupy, where there is no calendar.
+TL_ALWAYS_INLINE uint64_t tl_server_occupy_alone(tl_server *server, uint64_t time, uint32_t busy_cycles) {
+    const uint64_t wait = time >= server->start && time < server->until ? server->until - time : 0;
+    server->start = time + wait;
+    server->until = time + wait + busy_cycles;
+    return wait;
+}
+
 #endif

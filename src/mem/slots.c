@@ -21,7 +21,7 @@ void tl_slots_init(tl_hart_mem *hm) {
 
 // A TLB entry remembers a line by its place in a view, so pages of any size have enough bits.
 enum { PLACES = TL_PAGE_LINE_WORDS * 64 };
-_Static_assert(PLACES == (int)TL_DATA_SLOTS && TL_FETCH_SLOTS % PLACES == 0, "a bit for each slot, or for each so many");
+_Static_assert(TL_DATA_SLOTS % PLACES == 0 && TL_FETCH_SLOTS % PLACES == 0, "a bit for so many slots");
 
 static void add_slot(tl_slot_set *set, uint32_t slot) {
     uint32_t place = slot % TL_DATA_SLOTS;
@@ -42,7 +42,7 @@ static void show_conditioned(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, ui
         add_slot(&hm->code_slots[view], number);
     tl_page_slot page;
     tl_page_slot_set(hm, &page, vaddr, paddr, entry);
-    tl_slot_show_line(hm, &page, vaddr, way, hm->l1d.lines[way].state, false, false);
+    tl_slot_show_line(hm, &page, vaddr, way, hm->l1d.lines[way].state, false, false, false);
 }
 
 // Returns whether the page belongs to the current view and is readable by its flags. Untranslated
@@ -58,7 +58,7 @@ void tl_slot_show_data(tl_hart_mem *hm, uint64_t vaddr, uint64_t paddr, uint32_t
     if (is_own(hm, entry)) {
         tl_page_slot page;
         tl_page_slot_set(hm, &page, vaddr, paddr, entry);
-        tl_slot_show_line(hm, &page, vaddr, way, hm->l1d.lines[way].state, false, false);
+        tl_slot_show_line(hm, &page, vaddr, way, hm->l1d.lines[way].state, false, false, false);
     } else if (entry != TL_NO_ENTRY) {
         show_conditioned(hm, vaddr, paddr, way, entry);
     }

@@ -67,7 +67,7 @@ TL_ALWAYS_INLINE void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry)
     tl_page_slot *slot = tl_page_slot_of(hm, TL_VIEW_U, vaddr);
     if (slot->read_page == vaddr)
         tl_page_slot_clear(slot);
-    tl_data_slot *first = &hm->h->data_slot[TL_VIEW_U * TL_DATA_SLOTS + word * 64];
+    tl_data_slot *first = &hm->h->data_slot[TL_VIEW_U * TL_DATA_SLOTS + (vaddr >> TL_FIXED_LINE_LOG2 & (TL_DATA_SLOTS - 1))];
     for (uint64_t left = tlb->lines[entry][word]; left != 0; left &= left - 1)
         tl_slot_forget_data(&first[__builtin_ctzll(left)], tl_page_mask(0), vaddr);
     tlb->lines[entry][word] = 0;
@@ -75,9 +75,10 @@ TL_ALWAYS_INLINE void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry)
 _Static_assert(TL_PAGE_BITS - TL_FIXED_LINE_LOG2 == 6, "the lines of a small page are the bits of a word");
 
 // Precondition: `page` permits the access. Makes a slot show the line, which has `state`. is_new:
-// the line was filled just now, and no slot shows its way.
+// the line was filled just now, and no slot shows its way. is_store: the access is a store, so the
+// line and the page are known to be writable.
 TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *page, uint64_t vaddr, uint32_t way, uint8_t state,
-                                        bool is_fixed, bool is_new) {
+                                        bool is_fixed, bool is_new, bool is_store) {
     tl_hart *h = hm->h;
     if (!is_fixed && TL_UNLIKELY(hm->shares_l1))
         return;
@@ -89,7 +90,7 @@ TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *pag
     if (!is_new)
         tl_slot_hide_data(hm, way); // a slot of another virtual address may show the way
     line->slot = (uint16_t)slot_number;
-    bool is_writable = (state == TL_LINE_M) & (page->write_page == (vaddr & tl_page_mask(0)));
+    bool is_writable = is_store || (state == TL_LINE_M) & (page->write_page == (vaddr & tl_page_mask(0)));
     slot->read_tag = vline;
     slot->write_tag = vline | -(uint64_t)!is_writable;
     slot->host_minus_vaddr = (uintptr_t)page->paddr_minus_vaddr + hm->host_minus_paddr;

@@ -79,11 +79,12 @@ struct tl_attribution {
     own_hart harts[TL_MAX_HARTS];
     uint64_t owner_space, owner_pc;   // of the instruction that owns what is not booked yet
     uint64_t before_space, before_pc; // the owner before, of a run of tl_attribution_own_running
-    uint64_t *owner_counts;           // of its context; NULL: there is no call graph
-    tl_context_sink *sink;            // or NULL
-    uint64_t outside;                 // TL_OUTSIDE, or 0
-    bool has_run;                     // some hart has
-    bool owner_is_access;             // it moves what tl_attribution_own_access says
+    // Of the context of the owner, and of the one before; NULL: there is no call graph.
+    uint64_t *owner_counts, *before_counts;
+    tl_context_sink *sink; // or NULL
+    uint64_t outside;      // TL_OUTSIDE, or 0
+    bool has_run;          // some hart has
+    bool owner_is_access;  // it moves what tl_attribution_own_access says
     uint32_t owner_hart, before_hart;
     cell_ranges of_accesses, of_all;
     row_groups *groups; // of each row
@@ -566,11 +567,12 @@ static void settle(tl_attribution *a, uint32_t hart) {
 
 void tl_attribution_settle(tl_hart *h) { settle(h->attribution, h->id); }
 
-TL_ALWAYS_INLINE void own(tl_hart *h, uint64_t pc, bool is_access) {
+static uint64_t *counts_under_way(const tl_hart *h) { return h->attribution->sink ? h->attribution->sink->counts[h->id] : NULL; }
+
+TL_ALWAYS_INLINE void own(tl_hart *h, uint64_t pc, uint64_t *counts, bool is_access) {
     tl_attribution *a = h->attribution;
     settle(a, h->id);
     const uint64_t space = a->harts[h->id].space;
-    uint64_t *counts = a->sink ? a->sink->counts[h->id] : NULL;
     if (a->owner_pc != pc || a->owner_space != space || a->owner_counts != counts) {
         book_owned(a);
         a->owner_hart = h->id;
@@ -581,15 +583,22 @@ TL_ALWAYS_INLINE void own(tl_hart *h, uint64_t pc, bool is_access) {
     a->owner_is_access &= is_access;
 }
 
-void tl_attribution_own(tl_hart *h, uint64_t pc) { own(h, pc, false); }
+void tl_attribution_own(tl_hart *h, uint64_t pc) { own(h, pc, counts_under_way(h), false); }
 
-void tl_attribution_own_running(tl_hart *h, uint64_t pc) {
+void tl_attribution_own_running(tl_hart *h, uint64_t pc, uint64_t *counts) {
     tl_attribution *a = h->attribution;
     a->has_run = true;
     a->before_space = a->owner_space;
     a->before_pc = a->owner_pc;
+    a->before_counts = a->owner_counts;
     a->before_hart = a->owner_hart;
-    own(h, pc, false);
+    own(h, pc, counts, false);
+}
+
+void tl_attribution_own_in(tl_attribution *a, uint64_t *counts) {
+    book_owned(a);
+    a->owner_counts = counts;
+    a->owner_is_access = false;
 }
 
 void tl_attribution_own_as_before(tl_hart *h) {
@@ -597,11 +606,12 @@ void tl_attribution_own_as_before(tl_hart *h) {
     book_owned(a);
     a->owner_space = a->before_space;
     a->owner_pc = a->before_pc;
+    a->owner_counts = a->before_counts;
     a->owner_hart = a->before_hart;
     a->owner_is_access = false;
 }
 
-void tl_attribution_own_access(tl_hart *h, uint64_t pc) { own(h, pc, true); }
+void tl_attribution_own_access(tl_hart *h, uint64_t pc) { own(h, pc, counts_under_way(h), true); }
 
 void tl_attribution_book(tl_hart *h) {
     book_owned(h->attribution);

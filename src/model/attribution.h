@@ -75,8 +75,11 @@ tl_context_sink *tl_attribution_sink(const tl_hart *h); // NULL: there is no cal
 void tl_attribution_begin(tl_hart *h);
 // Counts from now on, on any hart, belong to the instruction at pc.
 void tl_attribution_own(tl_hart *h, uint64_t pc);
-// As tl_attribution_own. The run need not call tl_attribution_end.
-void tl_attribution_own_running(tl_hart *h, uint64_t pc);
+// As tl_attribution_own. The run need not call tl_attribution_end. `counts` are those of its
+// calling context, or will be; NULL: there is no call graph.
+void tl_attribution_own_running(tl_hart *h, uint64_t pc, uint64_t *counts);
+// Counts of the owner from now on are of this calling context.
+void tl_attribution_own_in(tl_attribution *attribution, uint64_t *counts);
 // Counts from now on belong to the owner before the last call of tl_attribution_own_running.
 void tl_attribution_own_as_before(tl_hart *h);
 // For what a call of tl_mem_port.reach_load, reach_store or fetch counts: no more than units of

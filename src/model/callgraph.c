@@ -236,11 +236,31 @@ void tl_callgraph_mark_trap(tl_callgraph *g, uint32_t context) {
         context_at(g, context)->is_trap = true;
 }
 
+TL_ALWAYS_INLINE uint64_t *counts_of(tl_callgraph *g, uint32_t context) {
+    return context == TL_NO_CONTEXT ? g->lost : context_at(g, context)->counts;
+}
+
+TL_ALWAYS_INLINE uint64_t *counts_now(tl_callgraph *g, uint32_t context) {
+    return TL_UNLIKELY(g->n_per_call == 0) ? g->outside_counts : counts_of(g, context);
+}
+
 void tl_callgraph_set_current(tl_callgraph *g, uint32_t hart, uint32_t context) {
     g->under_way[hart] = context;
-    g->sink.counts[hart] = TL_UNLIKELY(g->n_per_call == 0) ? g->outside_counts
-                           : context == TL_NO_CONTEXT      ? g->lost
-                                                           : context_at(g, context)->counts;
+    g->sink.counts[hart] = counts_now(g, context);
+}
+
+uint64_t *tl_callgraph_outside_counts(tl_callgraph *g) { return TL_LIKELY(g->n_per_call != 0) ? NULL : g->outside_counts; }
+
+uint64_t *tl_callgraph_counts(tl_callgraph *g, uint32_t context) { return counts_now(g, context); }
+
+uint32_t tl_callgraph_n_events(const tl_callgraph *g) { return g->n_events; }
+
+uint32_t tl_callgraph_under_way(const tl_callgraph *g, uint32_t hart) { return g->under_way[hart]; }
+
+void tl_callgraph_add(tl_callgraph *g, uint32_t context, const uint64_t *counts) {
+    uint64_t *to = counts_of(g, context);
+    for (uint32_t i = 0; i < g->n_events; i++)
+        to[i] += counts[i];
 }
 
 static void set_outside(void *ctx, bool is_outside) {

@@ -59,6 +59,31 @@ void tl_callgraph_jump(tl_callgraph *graph, uint32_t hart, uint64_t target, uint
 // the generation has changed.
 bool tl_callgraph_wants_jump(tl_callgraph *graph, uint64_t target);
 uint32_t tl_callgraph_generation(const tl_callgraph *graph);
+// One of these for an unconditional jump. return_pc: behind it.
+typedef struct tl_call_jump {
+    uint64_t pc, target, return_pc, sp;
+    bool is_call, is_return, is_indirect;
+} tl_call_jump;
+static inline void tl_callgraph_tell_jump(tl_callgraph *graph, uint32_t hart, const tl_call_jump *jump) {
+    if (jump->is_call)
+        tl_callgraph_call(graph, hart, jump->pc, jump->target, jump->return_pc, jump->sp);
+    else if (jump->is_return)
+        tl_callgraph_return(graph, hart, jump->target, jump->sp);
+    else if (jump->is_indirect || tl_callgraph_wants_jump(graph, jump->target))
+        tl_callgraph_jump(graph, hart, jump->target, jump->sp);
+}
+
+// For cores that book later what a context caused (callgraph_flight.h).
+uint32_t tl_callgraph_n_events(const tl_callgraph *graph);
+uint32_t tl_callgraph_under_way(const tl_callgraph *graph, uint32_t hart);
+// Where counts of a context go now; those of TL_NO_CONTEXT are lost. It changes when the recorded
+// part of the run begins or ends.
+uint64_t *tl_callgraph_counts(tl_callgraph *graph, uint32_t context);
+// Where counts go now outside of the recorded part of the run. NULL: it is being recorded.
+uint64_t *tl_callgraph_outside_counts(tl_callgraph *graph);
+// Adds n_events counts, which are of the recorded part of the run.
+void tl_callgraph_add(tl_callgraph *graph, uint32_t context, const uint64_t *counts);
+
 // For instruction sets: the hart is about to execute the handler.
 typedef struct tl_call_trap {
     uint64_t pc, sp; // where the hart was

@@ -83,6 +83,8 @@ void tl_hart_retired(tl_hart *h) {
 void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit) {
     uint64_t left = UINT64_MAX;
     for (uint32_t i = 0; i < h->n_pmus; i++) {
+        if (h->pmus[i]->is_quiet)
+            continue;
         uint64_t own = h->pmus[i]->deadline(h->pmus[i]->ctx, h);
         left = own < left ? own : left;
         if (h->pmus[i]->arrival)
@@ -102,7 +104,8 @@ void tl_hart_limit_to_deadline(tl_hart *h, uint64_t *insn_limit) {
 bool tl_hart_poll(tl_hart *h) {
     uint64_t before = tl_hart_pending(h);
     for (uint32_t i = 0; i < h->n_pmus; i++)
-        h->pmus[i]->poll(h->pmus[i]->ctx, h);
+        if (!h->pmus[i]->is_quiet)
+            h->pmus[i]->poll(h->pmus[i]->ctx, h);
     if ((tl_hart_pending(h) & ~before) == 0)
         return false;
     h->is_interrupted = true;

@@ -35,7 +35,7 @@
 #include "model/hart_signals.h"
 
 // Slots of one view. Views are U, S, M.
-enum { TL_DATA_SLOTS = 1024, TL_FETCH_SLOTS = 4096, TL_N_VIEWS = 3 };
+enum { TL_DATA_SLOTS = 4096, TL_FETCH_SLOTS = 4096, TL_N_VIEWS = 3 };
 // Never equal to a masked address of a valid line.
 static const uint64_t TL_NO_LINE = UINT64_MAX;
 
@@ -289,6 +289,9 @@ typedef struct tl_pmu_port {
     // needs_slow_watch: the hart calls `poll` after every access that took a slow path. Counters of
     // misses need this and no deadline. Counters of cycles need both.
     bool needs_modes, needs_slow_watch;
+    // No counter waits for an overflow, so nobody calls `deadline`, `arrival` and `poll`. Most PMUs
+    // are quiet nearly always.
+    bool is_quiet;
 } tl_pmu_port;
 enum { TL_MAX_PMU_PORTS = 4 };
 
@@ -457,6 +460,14 @@ struct tl_hart {
     _Alignas(64) tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS];
     tl_fetch_slot fetch_slot[TL_N_VIEWS * TL_FETCH_SLOTS];
 };
+
+// Returns whether a counter of the hart waits for an overflow.
+static inline bool tl_hart_is_watched(const tl_hart *h) {
+    for (uint32_t i = 0; i < h->n_pmus; i++)
+        if (!h->pmus[i]->is_quiet)
+            return true;
+    return false;
+}
 
 TL_ALWAYS_INLINE tl_data_slot *tl_data_slot_of(tl_hart *h, uint64_t vaddr) {
     return &h->data_slot[h->view * TL_DATA_SLOTS + ((vaddr >> h->line_log2) & (TL_DATA_SLOTS - 1))];

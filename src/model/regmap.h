@@ -67,7 +67,8 @@ typedef struct tl_reg {
 } tl_reg;
 
 typedef struct tl_regmap {
-    const char *space; // "CSR": what an address is an address of
+    const char *space;  // "CSR": what an address is an address of
+    const char *access; // a sentence: how software reaches the addresses; NULL: the space says it
     const tl_reg *regs;
     uint32_t n_regs;
 } tl_regmap;

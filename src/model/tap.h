@@ -90,10 +90,10 @@ typedef struct tl_clock_record {
 // takes them itself. A clock with events, or with another state of the thread, is told. Threads of
 // a core share the rows. All fields but those the functions below write are the owner's.
 enum { TL_CLOCK_ROWS = 64, TL_CLOCK_TOTALS = TL_CLOCK_ROWS + 8 };
-enum { TL_CLOCK_CELLS = 4 }; // are taken at once
+enum { TL_CLOCK_CELLS = 4 };    // are taken at once
 typedef struct tl_clock_cells { // of a thread
-    bool may_tell;  // a row, to the owner
-    uint64_t until; // the core takes no later clock itself
+    bool may_tell;              // a row, to the owner
+    uint64_t until;             // the core takes no later clock itself
     // The state of the thread in all rows. tells_stores: is_store_full matters.
     bool is_store_full, tells_stores;
     tl_priv priv;
@@ -109,14 +109,14 @@ typedef struct tl_clock_cells { // of a thread
 
 typedef struct tl_clock_rows {
     bool is_open;
-    bool keeps_idle; // clocks between two others are a row
-    uint32_t most;   // no row begins behind so many
-    uint32_t n;      // rows before the clock under way, which is the next one
-    uint32_t told;   // threads that have told it
-    uint64_t clock;  // under way
-    uint64_t until;  // no later clock is a row
-    uint64_t n_idle; // clocks beside one for each row
-    uint64_t n_behind; // idle clocks before the one under way
+    bool keeps_idle;       // clocks between two others are a row
+    uint32_t most;         // no row begins behind so many
+    uint32_t n;            // rows before the clock under way, which is the next one
+    uint32_t told;         // threads that have told it
+    uint64_t clock;        // under way
+    uint64_t until;        // no later clock is a row
+    uint64_t n_idle;       // clocks beside one for each row
+    uint64_t n_behind;     // idle clocks before the one under way
     const uint64_t *tally; // of all cells
     tl_clock_cells threads[2];
 } tl_clock_rows;
@@ -165,8 +165,7 @@ static inline void tl_clock_cells_copy(tl_clock_cells *c, uint32_t n, const uint
 static inline bool tl_clock_rows_take(tl_clock_rows *rows, const tl_hart *h, uint32_t thread, uint64_t clock, bool is_store_full) {
     tl_clock_cells *c = &rows->threads[thread];
     if (clock > c->until || clock <= rows->clock || rows->n >= rows->most || c->n_filled <= rows->n || h->priv != c->priv ||
-        !tl_hart_has_work(h) || (c->tells_stores && is_store_full != c->is_store_full) ||
-        (rows->keeps_idle && clock - rows->clock > 1))
+        !tl_hart_has_work(h) || (c->tells_stores && is_store_full != c->is_store_full) || (rows->keeps_idle && clock - rows->clock > 1))
         return false;
     rows->n += 1;
     rows->n_behind = clock - rows->clock - 1;
@@ -202,20 +201,56 @@ struct tl_clock_tap {
     uint32_t (*assist)(tl_clock_tap *tap, const tl_hart *h, uint32_t thread);
 };
 
+// Whose counts are told next.
+typedef struct tl_tap_owner {
+    uint64_t pc;
+    // Number of the instruction, in flight or the next one that fetch reads. TL_TAP_RETIRED: it has
+    // retired, and `place` is what tl_tap_owners.retired or .alone returned for it.
+    uint64_t seq;
+    uint32_t place;
+} tl_tap_owner;
+static const uint64_t TL_TAP_RETIRED = UINT64_MAX;
+
+typedef struct tl_tap_retirement {
+    uint64_t seq, pc, next_pc;
+    uint8_t cls; // tl_class
+    // Of TL_CLASS_JAL and TL_CLASS_JALR: the address behind it, and the stack pointer.
+    uint64_t return_pc, sp;
+    bool is_call, is_return;
+} tl_tap_retirement;
+
 typedef struct tl_tap tl_tap;
+// For who books counts by instruction.
+typedef struct tl_tap_owners {
+    // A run of the hart begins at h->pc.
+    void (*begin)(tl_tap *tap, tl_hart *h);
+    // A run ends. The next one begins with the same instructions in flight, or after `drop`.
+    void (*end)(tl_tap *tap, tl_hart *h);
+    // Counts from now on, on any hart, belong to this instruction. Cycles belong to the oldest
+    // instruction that retires in them, else to the oldest one in the reorder buffer. With an empty
+    // buffer they belong to the next instruction if its fetch takes the time, else to the last one
+    // that retired.
+    void (*own)(tl_tap *tap, tl_hart *h, const tl_tap_owner *owner);
+    // Counts from now on belong to the owner before the last call of `own`.
+    void (*own_as_before)(tl_tap *tap, tl_hart *h);
+    // The instruction retires, and counts from now on belong to it. `record` tells it later. Not of
+    // one that executes alone. Returns its place.
+    uint32_t (*retired)(tl_tap *tap, tl_hart *h, const tl_tap_retirement *retirement);
+    // This instruction is about to execute alone, and counts from now on belong to it. `seq` is
+    // what fetch reads next. Returns its place.
+    uint32_t (*alone)(tl_tap *tap, tl_hart *h, uint64_t seq, uint64_t pc);
+    // Counts from now on belong to instruction `to`, and all younger ones are about to be taken
+    // back. It was mispredicted, or is itself taken back and will be fetched again.
+    void (*squash)(tl_tap *tap, tl_hart *h, uint64_t to);
+    // Between two runs: instructions from this one on are gone.
+    void (*drop)(tl_tap *tap, tl_hart *h, uint64_t first);
+} tl_tap_owners;
+
+// A tap for records of cycles, and for owners of counts.
 struct tl_tap {
     // The record is valid during the call. The function must not touch the hart.
     void (*record)(tl_tap *tap, const tl_cycle_record *record);
-    // Counts from now on, on any hart, belong to the instruction at pc. Cycles belong to the oldest
-    // instruction that retires in them, else to the oldest one in the reorder buffer. With an empty
-    // buffer they belong to the next instruction if its fetch takes the time, else to the last one
-    // that retired. NULL: it is not told.
-    void (*owner)(tl_tap *tap, tl_hart *h, uint64_t pc);
-    // The instruction at pc retires now, and `record` tells it later. Not of one that executes
-    // alone. NULL: it is not told.
-    void (*retired)(tl_tap *tap, tl_hart *h, uint64_t pc);
-    // Counts from now on belong to the owner before the last call of `owner`. NULL: as with that.
-    void (*owner_as_before)(tl_tap *tap, tl_hart *h);
+    const tl_tap_owners *owners; // NULL: nobody asks
 };
 
 #endif

@@ -221,6 +221,32 @@ static void fake_arrival(void *ctx, tl_hart *h, uint64_t *insn_limit) {
     *insn_limit = tl_lesser(*insn_limit, 115);
 }
 
+static void test_a_quiet_pmu_is_not_asked(void **state) {
+    (void)state;
+    uint64_t tally[TL_S_N_CELLS] = {0};
+    tl_hart *h = new_hart(tally, NULL);
+    fake a, b;
+    assert_false(tl_hart_is_watched(h));
+    add(h, &a, 0, false);
+    add(h, &b, 500, false);
+    h->engine = &core;
+    h->now = 1000;
+    h->horizon = 5000;
+    uint64_t limit = 900;
+    a.port.is_quiet = true;
+    assert_true(tl_hart_is_watched(h));
+    tl_hart_limit_to_deadline(h, &limit);
+    assert_int_equal(h->horizon, 1491); // that of b
+    assert_false(tl_hart_poll(h));
+    assert_int_equal(a.n_polls, 0);
+    assert_int_equal(b.n_polls, 1);
+    b.port.is_quiet = true;
+    assert_false(tl_hart_is_watched(h));
+    tl_hart_limit_to_deadline(h, &limit);
+    assert_false(h->has_deadline);
+    free(h);
+}
+
 // Without the overshoot of the engine, and without a deadline.
 static void test_an_interrupt_on_its_way_bounds_the_run_exactly(void **state) {
     (void)state;
@@ -374,6 +400,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_machine_time_has_ten_million_ticks_a_second),
     cmocka_unit_test(test_breakpoints_are_where_they_were_set_and_not_where_their_bit_is),
     cmocka_unit_test(test_deadline_of_a_pmu_bounds_the_run),
+    cmocka_unit_test(test_a_quiet_pmu_is_not_asked),
     cmocka_unit_test(test_an_interrupt_on_its_way_bounds_the_run_exactly),
     cmocka_unit_test(test_poll_stops_the_run_when_an_enabled_interrupt_comes_up),
     cmocka_unit_test(test_interrupt_lines_set_and_clear_their_bit_and_end_the_run),

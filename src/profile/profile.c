@@ -15,7 +15,7 @@ void tl_profile_release(tl_profile *p) {
         return;
     void *const arrays[] = {p->settings,        p->events,  p->objects, p->processes, p->threads,  p->mappings,       p->sources,
                             p->functions,       p->inlined, p->insns,   p->counts,    p->contexts, p->context_counts, p->intervals,
-                            p->interval_counts, p->stints,  p->regions, p->visits,    p->sampled,  p->samples};
+                            p->interval_counts, p->stints,  p->regions, p->visits,    p->sampled,  p->samples,        p->distances};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
         free(arrays[i]);
     tl_arena_done(&p->arena);

@@ -144,6 +144,13 @@ typedef struct tl_profile_sample { // of one instruction and thread
     uint64_t n;
 } tl_profile_sample;
 
+enum { TL_PROFILE_DISTANCES = 4096 }; // the last one is of all larger ones, too
+
+typedef struct tl_profile_distance { // samples that were taken so far behind their event
+    uint32_t sampled, distance;      // in instructions of the thread
+    uint64_t n;
+} tl_profile_distance;
+
 typedef struct tl_profile {
     tl_arena arena;               // holds texts
     tl_profile_setting *settings; // by name
@@ -165,9 +172,10 @@ typedef struct tl_profile {
     tl_profile_region *regions;
     tl_profile_visit *visits;
     tl_profile_sampled *sampled;
-    tl_profile_sample *samples; // by sampled event, instruction and thread
+    tl_profile_sample *samples;     // by sampled event, instruction and thread
+    tl_profile_distance *distances; // by sampled event and distance
     uint32_t n_settings, n_events, n_objects, n_processes, n_threads, n_mappings, n_sources, n_functions, n_inlined, n_insns, n_counts,
-        n_contexts, n_context_counts, n_intervals, n_interval_counts, n_stints, n_regions, n_visits, n_sampled, n_samples;
+        n_contexts, n_context_counts, n_intervals, n_interval_counts, n_stints, n_regions, n_visits, n_sampled, n_samples, n_distances;
 } tl_profile;
 
 TL_MUST_CHECK tl_status tl_profile_new(tl_profile **ret_profile, tl_error *err); // empty
@@ -194,7 +202,8 @@ TL_MUST_CHECK tl_status tl_profile_write(const tl_profile *profile, FILE *stream
 // TL_ENOENT, TL_EACCESS, TL_EIO: the file cannot be read. TL_EFORMAT: it is no profile, or a
 // damaged one. Whatever the bytes are, indexes of a profile are in range, and counts sum up to the
 // totals. Counts of contexts do, too, for each event that has any, and so do those of
-// intervals, if there are any. Samples sum up to n_samples.
+// intervals, if there are any. Samples sum up to n_samples; distances do, too, for each event that
+// has any.
 TL_MUST_CHECK tl_status tl_profile_open(const char *path, tl_profile **ret_profile, tl_error *err);
 // Reads a profile from bytes of the caller, with the errors of tl_profile_open.
 TL_MUST_CHECK tl_status tl_profile_read(const void *bytes, size_t n_bytes, const char *name, tl_profile **ret_profile, tl_error *err);

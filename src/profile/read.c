@@ -288,6 +288,13 @@ static void get_sample(profile_reader *r, void *item) {
     sample->n = number(r);
 }
 
+static void get_distance(profile_reader *r, void *item) {
+    tl_profile_distance *distance = item;
+    distance->sampled = number_below(r, r->profile->n_sampled);
+    distance->distance = number_below(r, TL_PROFILE_DISTANCES);
+    distance->n = number(r);
+}
+
 static uint32_t count_rows(profile_reader *r, const char *table) {
     char sql[80];
     uint32_t n = 0;
@@ -314,7 +321,7 @@ typedef struct reader_table {
 
 // Files of earlier versions do not have these tables.
 static bool is_later(const char *table) {
-    static const char *const later[] = {"stint", "region", "visit", "sampled", "sample_count"};
+    static const char *const later[] = {"stint", "region", "visit", "sampled", "sample_count", "sample_distance"};
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
         if (strcmp(table, later[i]) == 0)
             return true;
@@ -398,6 +405,18 @@ static void check_sample_sums(profile_reader *r) {
     }
 }
 
+static void check_distance_sums(profile_reader *r) {
+    const tl_profile *p = r->profile;
+    r->table = "sample_distance";
+    for (uint32_t k = 0; k < p->n_distances;) {
+        const uint32_t sampled = p->distances[k].sampled;
+        uint64_t sum = 0;
+        for (; k < p->n_distances && p->distances[k].sampled == sampled; k++)
+            sum += p->distances[k].n;
+        r->is_damaged |= sum != p->sampled[sampled].n_samples;
+    }
+}
+
 // Contexts have all of an event, or nothing. Intervals have all of every event, or there are none.
 static void check_tallies(profile_reader *r, const char *table, const tl_profile_tally *tallies, uint32_t n, bool must_have_all) {
     const tl_profile *p = r->profile;
@@ -450,6 +469,8 @@ static void read_all_tables(profile_reader *r) {
          get_sampled},
         {"sample_count", "SELECT sampled, instruction, thread, n FROM sample_count ORDER BY sampled, instruction, thread", ITEMS(samples),
          false, get_sample},
+        {"sample_distance", "SELECT sampled, distance, n FROM sample_distance ORDER BY sampled, distance", ITEMS(distances), false,
+         get_distance},
     };
 #undef ITEMS
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && !r->is_damaged && !r->lacks_memory; i++)
@@ -464,6 +485,8 @@ static void read_all_tables(profile_reader *r) {
         check_tallies(r, "interval_count", r->profile->interval_counts, r->profile->n_interval_counts, r->profile->n_intervals > 0);
     if (!r->is_damaged && !r->lacks_memory)
         check_sample_sums(r);
+    if (!r->is_damaged && !r->lacks_memory)
+        check_distance_sums(r);
 }
 
 static int64_t pragma(profile_reader *r, const char *sql) {

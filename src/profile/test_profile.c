@@ -73,6 +73,8 @@ static tl_profile *small_profile(void) {
     *(tl_profile_sample *)TL_PROFILE_ADD(p, samples) = (tl_profile_sample){0, 1, 2};
     *(tl_profile_sample *)TL_PROFILE_ADD(p, samples) = (tl_profile_sample){2, 0, 3};
     *(tl_profile_sample *)TL_PROFILE_ADD(p, samples) = (tl_profile_sample){1, 0, 3};
+    *(tl_profile_distance *)TL_PROFILE_ADD(p, distances) = (tl_profile_distance){1, 0, 1};
+    *(tl_profile_distance *)TL_PROFILE_ADD(p, distances) = (tl_profile_distance){1, 69, 2};
     return p;
 }
 
@@ -124,6 +126,7 @@ static void test_a_file_holds_all_that_was_written(void **state) {
     assert_string_equal(again->sampled[0].truth, "hart.instret");
     assert_null(again->sampled[1].truth);
     assert_int_equal(again->samples[1].insn, 2);
+    assert_true(again->n_distances == 2 && again->distances[1].distance == 69 && again->distances[1].n == 2);
     char *bytes_again = written(again, &n_again); // all of it
     assert_int_equal(n, n_again);
     assert_memory_equal(bytes, bytes_again, n);
@@ -209,7 +212,12 @@ static void test_a_changed_file_is_refused(void **state) {
         {"UPDATE sample_count SET thread = 2 WHERE sampled = 1", "damaged in its table sample_count"},
         {"DROP TABLE sampled", "damaged in its table sample_count"},
         {"DROP TABLE sample_count", "damaged in its table sample_count"},
-        {"DROP TABLE sampled; DROP TABLE sample_count", NULL}, // as earlier versions wrote it
+        {"UPDATE sample_distance SET n = 3 WHERE distance = 69", "damaged in its table sample_distance"},
+        {"UPDATE sample_distance SET sampled = 2", "damaged in its table sample_distance"},
+        {"UPDATE sample_distance SET distance = 4096 WHERE distance = 69", "damaged in its table sample_distance"},
+        {"DELETE FROM sample_distance", NULL},
+        {"DROP TABLE sample_distance", NULL}, // as earlier versions wrote it
+        {"DROP TABLE sampled; DROP TABLE sample_count; DROP TABLE sample_distance", NULL},
         {"DROP TABLE sampled; CREATE VIEW sampled AS SELECT 'a' AS name", "damaged in its table sqlite_schema"},
         {"DROP TABLE context", "damaged in its table sqlite_schema"},
         {"DROP TABLE run; CREATE VIEW run AS SELECT 'a' AS name, 'b' AS value", "damaged in its table sqlite_schema"},

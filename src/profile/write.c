@@ -301,6 +301,14 @@ static void put_samples(writer *w) {
     end_batch(&b);
 }
 
+static void put_distances(writer *w) {
+    const tl_profile *p = w->profile;
+    batch b = {.w = w, .table = "sample_distance", .n_columns = 3};
+    for (uint32_t i = 0; i < p->n_distances && !w->has_failed; i++)
+        add_row(&b, p->distances[i].sampled, p->distances[i].distance, p->distances[i].n, 0);
+    end_batch(&b);
+}
+
 static void put_all(writer *w) {
     const tl_profile *p = w->profile;
     const struct {
@@ -336,6 +344,7 @@ static void put_all(writer *w) {
     put_context_counts(w);
     put_interval_counts(w);
     put_samples(w);
+    put_distances(w);
 }
 
 tl_status tl_profile_write(const tl_profile *profile, FILE *stream, const char *name, tl_error *err) {

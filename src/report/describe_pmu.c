@@ -54,6 +54,8 @@ static void put_text(const page *p) {
     for (const tl_pmu_preset *const *preset = p->type->presets; *preset; preset++)
         fprintf(stream, "  %-10s %s%s\n", (*preset)->name, (*preset)->title, preset == p->type->presets ? " (the default)" : "");
     fprintf(stream, "\nRegisters: %s, name, bits\n", p->type->regmap->space);
+    if (p->type->regmap->access)
+        fprintf(stream, "  %s\n", p->type->regmap->access);
     for (uint32_t i = 0; i < p->type->regmap->n_regs; i++) {
         const tl_reg *reg = &p->type->regmap->regs[i];
         fprintf(stream, "  %-14s %-18s %2u  %s [%s]\n", range_addr(reg, reg->addr, a), range_name(reg, b), reg->width_bits, reg->meaning,
@@ -158,6 +160,8 @@ static void put_markdown(const page *p) {
         fprintf(stream, " | %u | %u | %u |\n", n[TL_EXACT], n[TL_APPROXIMATE], n[TL_NOT_MODELED]);
     }
     fputs("\n## Registers\n", stream);
+    if (p->type->regmap->access)
+        fprintf(stream, "\n%s\n", p->type->regmap->access);
     for (uint32_t i = 0; i < p->type->regmap->n_regs; i++)
         put_register_markdown(p, &p->type->regmap->regs[i]);
     for (const tl_pmu_preset *const *preset = p->type->presets; *preset; preset++) {
@@ -235,6 +239,7 @@ static void put_json(const page *p) {
     tl_json_string(&json, "title", p->type->title);
     tl_json_string(&json, "cite", p->type->cite);
     tl_json_string(&json, "space", p->type->regmap->space);
+    tl_json_string(&json, "access", p->type->regmap->access);
     tl_json_begin_array(&json, "presets");
     for (const tl_pmu_preset *const *preset = p->type->presets; *preset; preset++) {
         if (is_wanted(p, *preset))

@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "base/json.h"
+#include "report/histogram.h"
 
 static const char *const methods[] = {"count", "precise", "interrupt"};
 static const char *const skids[] = {"fixed", "mechanistic", "calibrated"};
@@ -28,20 +29,11 @@ static uint32_t true_period(const tl_l1miss_run *run) {
 // ---- Text.
 
 static void put_histogram(const tl_l1miss_run *run, FILE *stream) {
-    enum { BAR = 40 };
-    const uint64_t most = run->distances[tl_l1miss_mode(run)];
+    tl_histogram_bin bins[TL_L1MISS_DISTANCES];
+    for (uint32_t i = 0; i < TL_L1MISS_DISTANCES; i++)
+        bins[i] = (tl_histogram_bin){i, i, run->distances[i]};
     fputs("   distance  samples\n", stream);
-    for (uint32_t i = 0; i < TL_L1MISS_DISTANCES; i++) {
-        if (run->distances[i] == 0)
-            continue;
-        char bar[BAR + 1];
-        const uint32_t n = (uint32_t)((run->distances[i] * BAR + most - 1) / most);
-        for (uint32_t k = 0; k < n; k++)
-            bar[k] = '#';
-        bar[n] = '\0';
-        fprintf(stream, "        +%-3" PRIu32 "  %7" PRIu64 "  %5.1f %%  %s\n", i, run->distances[i],
-                tl_l1miss_share(run->distances[i], run->n_samples), bar);
-    }
+    tl_report_put_histogram(bins, TL_L1MISS_DISTANCES, run->n_samples, "        ", 4, stream);
     if (run->n_elsewhere > 0)
         fprintf(stream, "   elsewhere %7" PRIu64 "  %5.1f %%\n", run->n_elsewhere, tl_l1miss_share(run->n_elsewhere, run->n_samples));
 }

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "names/catalogue.h"
 #include "report/csv.h"
+#include "report/histogram.h"
 #include "report/plain_text.h"
 #include "report/profile.h"
 #include "report/profile_rows.h"
@@ -159,13 +160,84 @@ static tl_status measure(const beside *b, level *to, tl_error *err) {
     return TL_OK;
 }
 
+// ---- Distances.
+
+typedef struct distances {
+    const tl_profile_distance *of; // of the sampled event, in rising order
+    uint32_t n;
+    uint64_t n_samples, mode, n_at_mode, least, median;
+} distances;
+
+static distances distances_of(const tl_profile *p, uint32_t sampled) {
+    distances d = {.of = p->distances};
+    uint64_t n_before = 0;
+    for (uint32_t left = p->n_distances; left > 0 && d.of->sampled < sampled; left--)
+        d.of++;
+    for (; d.of + d.n < p->distances + p->n_distances && d.of[d.n].sampled == sampled; d.n++) {
+        d.n_samples += d.of[d.n].n;
+        if (d.of[d.n].n > d.n_at_mode) {
+            d.mode = d.of[d.n].distance;
+            d.n_at_mode = d.of[d.n].n;
+        }
+    }
+    d.least = d.n > 0 ? d.of[0].distance : 0;
+    for (uint32_t i = 0; i < d.n && 2 * n_before < d.n_samples; i++) {
+        d.median = d.of[i].distance;
+        n_before += d.of[i].n;
+    }
+    return d;
+}
+
+// Bins have one width, a power of two: the least one that gives no more than so many lines.
+static void put_text_distances(const distances *d, FILE *stream) {
+    enum { LINES = 20 };
+    tl_histogram_bin bins[LINES] = {{0}};
+    uint64_t width = 1;
+    if (d->n == 0)
+        return;
+    const uint64_t most = d->of[d->n - 1].distance;
+    while (most / width - d->least / width >= LINES)
+        width *= 2;
+    const uint64_t first = d->least / width;
+    for (uint32_t i = 0; i < LINES; i++)
+        bins[i] = (tl_histogram_bin){(first + i) * width, (first + i + 1) * width - 1, 0};
+    for (uint32_t i = 0; i < d->n; i++)
+        bins[d->of[i].distance / width - first].n += d->of[i].n;
+    fprintf(stream, "# instructions from the event to the sample: mode +%" PRIu64 ", %.1f %%; least +%" PRIu64 ", median +%" PRIu64 "\n",
+            d->mode, 100 * (double)d->n_at_mode / (double)d->n_samples, d->least, d->median);
+    tl_report_put_histogram(bins, LINES, d->n_samples, "#   ", 14, stream);
+    if (most == TL_PROFILE_DISTANCES - 1)
+        fprintf(stream, "#   +%d stands for all that are larger, too\n", TL_PROFILE_DISTANCES - 1);
+}
+
+static void put_json_distances(const distances *d, tl_json *json) {
+    if (d->n == 0)
+        return;
+    tl_json_u64(json, "distance_mode", d->mode);
+    tl_json_u64(json, "distance_least", d->least);
+    tl_json_u64(json, "distance_median", d->median);
+    tl_json_begin_array(json, "distances");
+    for (uint32_t i = 0; i < d->n; i++) {
+        tl_json_begin_object(json, NULL);
+        tl_json_u64(json, "distance", d->of[i].distance);
+        tl_json_u64(json, "samples", d->of[i].n);
+        tl_json_end_object(json);
+    }
+    tl_json_end_array(json);
+}
+
 // ---- The quality of samples.
 
+enum { MAX_BIASED = 5 };
 typedef struct quality {
     uint64_t n_right; // samples at instructions that have the event
     double period;    // events for each sample
-    double bias;      // of the instruction whose share is the most wrong
-    char most_biased[TL_PROFILE_CELL_BYTES];
+    uint32_t n_biased;
+    struct biased {  // instructions whose shares are the most wrong, these first
+        double bias; // in percent of all samples
+        char text[TL_PROFILE_CELL_BYTES];
+    } biased[MAX_BIASED];
+    distances distances;
 } quality;
 
 static void count_right(const tl_profile *view, quality *q) {
@@ -179,20 +251,30 @@ static void count_right(const tl_profile *view, quality *q) {
     }
 }
 
-static tl_status judge(const beside *b, quality *q, tl_error *err) {
+// Of equal ones the first stays.
+static void note_bias(quality *q, const tl_profile_rows *rows, const tl_profile_row *row) {
+    const double bias = 100 * (share(rows, row, SAMPLES) - share(rows, row, TRUTH));
+    uint32_t at = q->n_biased;
+    while (at > 0 && fabs(q->biased[at - 1].bias) < fabs(bias))
+        at--;
+    if (bias == 0 || at == MAX_BIASED)
+        return;
+    q->n_biased += q->n_biased < MAX_BIASED;
+    memmove(&q->biased[at + 1], &q->biased[at], (q->n_biased - at - 1) * sizeof q->biased[0]);
+    q->biased[at].bias = bias;
+    tl_profile_rows_text(rows, row, 0, q->biased[at].text);
+}
+
+static tl_status judge(const beside *b, const tl_profile *p, quality *q, tl_error *err) {
     tl_profile_rows rows;
     const tl_status status = tl_profile_rows_init(&b->view, "insn", "samples,truth", NULL, &own_counts, &rows, err);
     if (status != TL_OK)
         return status;
-    *q = (quality){.period = b->sampled->n_samples > 0 ? (double)b->events[TRUTH].total / (double)b->sampled->n_samples : 0};
+    *q = (quality){.period = b->sampled->n_samples > 0 ? (double)b->events[TRUTH].total / (double)b->sampled->n_samples : 0,
+                   .distances = distances_of(p, (uint32_t)(b->sampled - p->sampled))};
     count_right(&b->view, q);
-    for (uint32_t i = 0; i < rows.n; i++) {
-        const double bias = 100 * (share(&rows, &rows.rows[i], SAMPLES) - share(&rows, &rows.rows[i], TRUTH));
-        if (fabs(bias) <= fabs(q->bias))
-            continue;
-        q->bias = bias;
-        tl_profile_rows_text(&rows, &rows.rows[i], 0, q->most_biased);
-    }
+    for (uint32_t i = 0; i < rows.n; i++)
+        note_bias(q, &rows, &rows.rows[i]);
     tl_profile_rows_done(&rows);
     return TL_OK;
 }
@@ -205,8 +287,10 @@ static void put_text_quality(const beside *b, const quality *q, FILE *stream) {
     char number[TL_NUMBER_BYTES];
     fprintf(stream, "# precision %.2f %%: samples at instructions that have the event; one sample for %.2f events; %s lost\n",
             precision_of(b, q), q->period, tl_format_grouped(b->sampled->n_lost, number));
-    if (*q->most_biased)
-        fprintf(stream, "# the most biased instruction: %+.2f %% of all samples, %s\n", q->bias, q->most_biased);
+    if (q->n_biased > 0)
+        fputs("# the most biased instructions, in percent of all samples:\n", stream);
+    for (uint32_t i = 0; i < q->n_biased; i++)
+        fprintf(stream, "#   %+7.2f %%  %s\n", q->biased[i].bias, q->biased[i].text);
 }
 
 static bool is_shown(const tl_profile_rows *rows, const tl_profile_row *row, double percent_limit) {
@@ -301,8 +385,17 @@ static void put_json_rows(const beside *b, const tl_profile_rows *rows, const le
     }
     tl_json_double(json, "precision_percent", precision_of(b, q));
     tl_json_double(json, "effective_period", q->period);
-    tl_json_double(json, "most_biased_percent", q->bias);
-    tl_json_string(json, "most_biased", q->most_biased);
+    tl_json_double(json, "most_biased_percent", q->biased[0].bias);
+    tl_json_string(json, "most_biased", q->biased[0].text);
+    tl_json_begin_array(json, "biased");
+    for (uint32_t i = 0; i < q->n_biased; i++) {
+        tl_json_begin_object(json, NULL);
+        tl_json_string(json, "instruction", q->biased[i].text);
+        tl_json_double(json, "percent", q->biased[i].bias);
+        tl_json_end_object(json);
+    }
+    tl_json_end_array(json);
+    put_json_distances(&q->distances, json);
     tl_json_end_object(json);
     for (uint32_t i = 0; i < rows->n; i++) {
         const tl_profile_row *row = &rows->rows[i];
@@ -330,6 +423,7 @@ static tl_status put_text(const beside *b, const tl_profile_rows *rows, const le
     put_text_rows(b, rows, report, plain.stream);
     put_text_levels(levels, n_levels, plain.stream);
     put_text_quality(b, q, plain.stream);
+    put_text_distances(&q->distances, plain.stream);
     return tl_plain_text_end(&plain, report->options->has_color, TL_OK, err);
 }
 
@@ -343,7 +437,7 @@ static tl_status put_sampled(const tl_profile *p, const tl_profile_sampled *samp
     for (uint32_t i = 0; i < n_levels && status == TL_OK; i++)
         status = measure(&b, &levels[i], err);
     if (status == TL_OK)
-        status = judge(&b, &q, err);
+        status = judge(&b, p, &q, err);
     if (status == TL_OK)
         status = tl_profile_rows_init(&b.view, report->options->sort ? report->options->sort : "dso,symbol", "samples,truth", "truth",
                                       &own_counts, &rows, err);

@@ -91,7 +91,7 @@ void tl_perf_sampling_interrupted(void *sampler_, tl_hart *h) {
         if (!(overflowed >> on->counters[e] & 1))
             continue;
         const uint64_t period = s->sampling.period, late = s->plan->driver->read(on->pmu, h, on->counters[e]);
-        s->sampling.take(s->sampling.ctx, h, e, h->pc);
+        s->sampling.take(s->sampling.ctx, h, e, h->pc, TL_UNKNOWN_DISTANCE);
         if (late >= period) // as after one event that counts many at once
             s->sampling.lose(s->sampling.ctx, e, late / period);
         s->plan->driver->stop(on->pmu, h, on->counters[e]);

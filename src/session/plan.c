@@ -334,8 +334,10 @@ static const char *group_of(const tl_catalogue *catalogue, const tl_quantity *qu
 
 static tl_status resolve_source(tl_plan *plan, const tl_run_options *options, tl_error *err) {
     tl_outline *outline = plan->outline;
-    tl_status status = tl_portable_resolve(plan->source_type, options, &plan->config, outline->catalogue, &outline->arena,
-                                           &plan->source_type, &plan->source, err);
+    tl_status status = plan->sides.n > 0 ? tl_sides_resolve(&plan->sides, options, &plan->config, outline->catalogue, &outline->arena,
+                                                            &plan->source_type, &plan->source, err)
+                                         : tl_portable_resolve(plan->source_type, options, &plan->config, outline->catalogue,
+                                                               &outline->arena, &plan->source_type, &plan->source, err);
     if (status != TL_OK)
         return status;
     if (options->sample_period != 0) // the profile has its samples, and counts are the truth
@@ -396,11 +398,11 @@ static tl_status no_source(const tl_pmu_type *type, tl_error *err) {
 
 static const char *const isa_titles[TL_N_ISAS] = {[TL_ISA_RISCV64] = "RISC-V", [TL_ISA_AARCH64] = "AArch64"};
 
-// Gives the machine the requested PMU.
-static tl_status choose_source(tl_plan *plan, const tl_run_options *options, tl_error *err) {
+// Gives the machine a PMU.
+static tl_status choose_source(tl_plan *plan, const char *name, const tl_run_options *options, tl_error *err) {
     const tl_pmu_type *type;
     const tl_pmu_preset *preset;
-    tl_status status = tl_pmus_find(options->pmu, &type, &preset, err);
+    tl_status status = tl_pmus_find(name, &type, &preset, err);
     if (status != TL_OK)
         return status;
     const tl_isa_number isa = plan->config.isa, readers_isa = type->isas == 1 << TL_ISA_AARCH64 ? TL_ISA_AARCH64 : TL_ISA_RISCV64;
@@ -411,6 +413,22 @@ static tl_status choose_source(tl_plan *plan, const tl_run_options *options, tl_
     if (plan->source_type && plan->source_type->choose && plan->source_type->choose(preset))
         plan->source_type = plan->source_type->choose(preset);
     return plan->source_type ? plan->source_type->configure(options, preset, &plan->config, err) : no_source(type, err);
+}
+
+// "NAME", or "NAME,NAME" for several side by side.
+static tl_status choose_sources(tl_plan *plan, const tl_run_options *options, tl_error *err) {
+    if (!strchr(options->pmu, ','))
+        return choose_source(plan, options->pmu, options, err);
+    char *list = tl_arena_strdup(&plan->outline->arena, options->pmu), *rest = NULL;
+    tl_status status = list ? TL_OK : no_memory(err);
+    for (char *name = list ? strtok_r(list, ",", &rest) : NULL; name && status == TL_OK; name = strtok_r(NULL, ",", &rest)) {
+        status = choose_source(plan, name, options, err);
+        if (status == TL_OK)
+            status = tl_sides_add(&plan->sides, plan->source_type, options, err);
+    }
+    if (status == TL_OK && plan->sides.n == 0)
+        return tl_fail(err, TL_EINVAL, "-P: an empty list of pmus");
+    return status;
 }
 
 // Checks that the options are possible.
@@ -461,7 +479,7 @@ tl_status tl_plan_new(const tl_run_options *given, tl_plan **ret_plan, tl_error 
     if (status == TL_OK)
         status = tl_plan_config(options->machine, options->overrides, &plan->config, err);
     if (status == TL_OK && options->pmu)
-        status = choose_source(plan, options, err);
+        status = choose_sources(plan, options, err);
     if (status == TL_OK && options->kind == TL_RUN_USER)
         status = tl_keys_check_grants(&plan->config, err);
     if (status == TL_OK) {

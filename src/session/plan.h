@@ -8,12 +8,14 @@
 
 #include "machine/keys.h"
 #include "result/outline.h"
+#include "session/side_by_side.h"
 #include "session/source.h"
 
 typedef struct tl_plan {
     tl_config config;
     tl_outline *outline; // shared with the results; its arena holds what belongs to the plan
     const tl_source_type *source_type;
+    tl_sides sides;     // several PMUs that are read side by side
     tl_source *source;  // the PMU that is read instead of events and metrics; NULL: none
     const char *remark; // one sentence to tell before the run, or NULL
 } tl_plan;

@@ -14,15 +14,15 @@
 #include "model/code_map.h"
 #include "model/hart_signals.h"
 #include "model/isa.h"
-#include "model/tap.h"
 #include "session/guest.h"
 #include "session/recording_contexts.h"
 #include "session/recording_names.h"
 #include "session/recording_samples.h"
+#include "session/recording_tap.h"
 #include "session/recording_timeline.h"
 
 struct tl_recording {
-    tl_tap tap; // of detailed cores; its functions are NULL with others
+    tl_recorded_tap tap; // attached on detailed cores
     tl_session *session;
     tl_machine *machine;
     tl_attribution *attribution;
@@ -52,8 +52,10 @@ static void take_visit(void *ctx, uint32_t region, const char *name, bool is_beg
     recording->has_other_regions |= region != recording->region;
     recording->n_inside += is_begin ? 1 : UINT32_MAX;
     recording->n_visits += is_begin;
-    if (recording->n_inside == is_begin)
-        tl_attribution_set_outside(recording->attribution, !is_begin);
+    if (recording->n_inside != is_begin)
+        return;
+    tl_session_tell_losses(recording->session);
+    tl_attribution_set_outside(recording->attribution, !is_begin);
 }
 
 // Before the run, because a wrong name must not cost one.
@@ -79,45 +81,9 @@ static tl_status choose_events(tl_recording *recording, const tl_session_parts *
     return status;
 }
 
-// ---- Detailed cores, which book only instructions that execute alone: their step does.
-
-static void take_record(tl_tap *tap, const tl_cycle_record *record) {
-    (void)tap;
-    (void)record;
-}
-
-static void take_retired(tl_tap *tap, tl_hart *h, uint64_t pc) {
-    (void)tap;
-    tl_attribution_execute(h, pc, 1);
-}
-
-static void take_owner(tl_tap *tap, tl_hart *h, uint64_t pc) {
-    (void)tap;
-    tl_attribution_own_running(h, pc);
-}
-
-static void take_owner_as_before(tl_tap *tap, tl_hart *h) {
-    (void)tap;
-    tl_attribution_own_as_before(h);
-}
-
-static tl_status tap(tl_recording *recording, tl_error *err) {
-    recording->tap = (tl_tap){.record = take_record, .retired = take_retired, .owner = take_owner, .owner_as_before = take_owner_as_before};
-    return tl_machine_tap(recording->machine, &recording->tap, err);
-}
-
-static void untap(tl_recording *recording) {
-    if (recording->tap.record)
-        (void)!tl_machine_tap(recording->machine, NULL, NULL);
-    recording->tap.record = NULL;
-}
-
 tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **ret_recording, tl_error *err) {
     tl_session_parts parts = tl_session_parts_of(session);
     const bool is_detailed = parts.machine->config.core.kind == TL_CORE_OUT_OF_ORDER;
-    if (is_detailed && with_calls)
-        return tl_fail(err, TL_EINVAL, "-g: machine %s has an out-of-order core, which follows no calls; leave -g out, or record on rocket",
-                       parts.machine->config.name);
     if (parts.is_partial)
         return tl_fail(err, TL_EINVAL, "a profile is of the whole run; leave --fast-forward and --sample out");
     tl_recording *recording = calloc(1, sizeof *recording);
@@ -135,7 +101,7 @@ tl_status tl_recording_new(tl_session *session, bool with_calls, tl_recording **
     for (uint32_t i = 0; status == TL_OK && i < parts.machine->n_harts; i++)
         parts.machine->harts[i]->attribution = recording->attribution;
     if (status == TL_OK && is_detailed)
-        status = tap(recording, err);
+        status = tl_recorded_tap_begin(&recording->tap, parts.machine, recording->contexts.graph, err);
     if (status != TL_OK) {
         tl_recording_free(recording);
         return status;
@@ -161,7 +127,7 @@ void tl_recording_free(tl_recording *recording) {
     const tl_session_parts parts = tl_session_parts_of(recording->session);
     if (parts.guest && parts.guest->type->end_code_map) // a run that did not come so far
         parts.guest->type->end_code_map(parts.guest);
-    untap(recording);
+    tl_recorded_tap_done(&recording->tap);
     for (uint32_t i = 0; i < recording->machine->n_harts; i++)
         recording->machine->harts[i]->attribution = NULL;
     tl_session_watch_course(recording->session, NULL, NULL, NULL);
@@ -477,6 +443,7 @@ static tl_status make_profile(tl_recording *recording, const tl_session_parts *p
         status = tl_recorded_names(p, map, parts->options, with_sources, err);
     if (status == TL_OK && recording->contexts.graph)
         status = tl_recorded_contexts_end(&recording->contexts, p, map, insn_of_row, err);
+    tl_session_tell_losses(recording->session);
     if (status == TL_OK && recording->samples.source)
         status = tl_recorded_samples_end(&recording->samples, parts->outline, p, insn_of_row, thread_of_row, err);
     if (status == TL_OK && recording->timeline.machine)
@@ -498,7 +465,7 @@ static bool is_of_region(const tl_recording *recording, const tl_session_parts *
 
 tl_status tl_recording_end(tl_recording *recording, bool with_sources, tl_profile **ret_profile, tl_error *err) {
     const tl_session_parts parts = tl_session_parts_of(recording->session);
-    untap(recording);
+    tl_recorded_tap_end(&recording->tap);
     tl_machine_sync(recording->machine);
     for (uint32_t i = 0; i < recording->machine->n_harts; i++)
         tl_attribution_begin(recording->machine->harts[i]);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/strbuf.h"
 #include "model/attribution.h"
 #include "profile/columns.h"
@@ -28,7 +29,7 @@ static bool widen(tl_recorded_samples *s, uint32_t row) {
     return true;
 }
 
-static void take(void *ctx, tl_hart *h, uint32_t event, uint64_t pc) {
+static void take(void *ctx, tl_hart *h, uint32_t event, uint64_t pc, uint64_t distance) {
     tl_recorded_samples *s = ctx;
     if (tl_attribution_is_outside(s->attribution))
         return;
@@ -38,6 +39,8 @@ static void take(void *ctx, tl_hart *h, uint32_t event, uint64_t pc) {
         return;
     }
     s->counts[(size_t)row * s->source->n_counted + event]++;
+    if (distance != TL_UNKNOWN_DISTANCE)
+        s->distances[(size_t)event * TL_PROFILE_DISTANCES + tl_lesser(distance, TL_PROFILE_DISTANCES - 1)]++;
     s->n_rows = row >= s->n_rows ? row + 1 : s->n_rows;
 }
 
@@ -56,11 +59,13 @@ tl_status tl_recorded_samples_begin(tl_session *session, const tl_attribution *a
     if (status != TL_OK)
         return status;
     samples->lost = calloc((size_t)samples->source->n_counted + 1, sizeof *samples->lost);
-    return samples->lost ? TL_OK : no_memory(err);
+    samples->distances = calloc((size_t)samples->source->n_counted * TL_PROFILE_DISTANCES + 1, sizeof *samples->distances);
+    return samples->lost && samples->distances ? TL_OK : no_memory(err);
 }
 
 void tl_recorded_samples_done(tl_recorded_samples *samples) {
     free(samples->lost);
+    free(samples->distances);
     free(samples->counts);
 }
 
@@ -157,6 +162,18 @@ static bool add_samples(const tl_recorded_samples *s, uint32_t event, tl_profile
     return true;
 }
 
+static bool add_distances(const tl_recorded_samples *s, uint32_t event, tl_profile *p) {
+    const uint64_t *distances = s->distances + (size_t)event * TL_PROFILE_DISTANCES;
+    for (uint32_t i = 0; i < TL_PROFILE_DISTANCES; i++) {
+        tl_profile_distance *distance = distances[i] != 0 ? TL_PROFILE_ADD(p, distances) : NULL;
+        if (distances[i] != 0 && !distance)
+            return false;
+        if (distance)
+            *distance = (tl_profile_distance){.sampled = p->n_sampled - 1, .distance = i, .n = distances[i]};
+    }
+    return true;
+}
+
 tl_status tl_recorded_samples_end(const tl_recorded_samples *samples, const tl_outline *outline, tl_profile *p, const uint32_t *insn_of_row,
                                   const uint32_t *thread_of_row, tl_error *err) {
     if (samples->lacks_memory)
@@ -175,7 +192,7 @@ tl_status tl_recorded_samples_end(const tl_recorded_samples *samples, const tl_o
             sampled->name && sampled->pmu && sampled->method ? truth_of(counted, outline, p, &sampled->truth, err) : no_memory(err);
         if (status != TL_OK)
             return status;
-        if (!add_samples(samples, e, p, insn_of_row, thread_of_row))
+        if (!add_samples(samples, e, p, insn_of_row, thread_of_row) || !add_distances(samples, e, p))
             return no_memory(err);
     }
     return TL_OK;

@@ -10,8 +10,9 @@ typedef struct tl_recorded_samples {
     const struct tl_source *source; // NULL: nothing is sampled
     const struct tl_attribution *attribution;
     uint64_t period;
-    uint64_t *lost;   // by event
-    uint64_t *counts; // [n_rows][n_events]
+    uint64_t *lost;      // by event
+    uint64_t *counts;    // [n_rows][n_events]
+    uint64_t *distances; // [n_events][TL_PROFILE_DISTANCES]
     uint32_t n_rows, room;
     bool lacks_memory;
 } tl_recorded_samples;

@@ -318,6 +318,11 @@ tl_status tl_session_sample(tl_session *session, const tl_sample_taker *sampling
                                  err);
 }
 
+void tl_session_tell_losses(tl_session *session) {
+    if (session->pmu_sampler && session->plan->source_type->tell_losses)
+        session->plan->source_type->tell_losses(session->pmu_sampler);
+}
+
 static void changed_space(void *ctx) {
     const tl_session *session = ctx;
     tl_recorded_board_spaces(session->code_map, session->machine);

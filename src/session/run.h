@@ -56,6 +56,8 @@ tl_session_parts tl_session_parts_of(tl_session *session);
 // `sampling`. Returns its events. TL_EINVAL: it does not interrupt.
 TL_MUST_CHECK tl_status tl_session_sample(tl_session *session, const struct tl_sample_taker *sampling, const struct tl_source **ret_source,
                                           tl_error *err);
+// Losses up to now are told to the taker.
+void tl_session_tell_losses(tl_session *session);
 // `interval` is called at the end of each interval but the last, when tallies are synced, and
 // `visit` (tl_region_visit_fn) at borders of regions. NULL: nothing is.
 void tl_session_watch_course(tl_session *session, void (*interval)(void *ctx, uint64_t now_cycles),

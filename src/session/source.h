@@ -14,10 +14,14 @@
 struct tl_reading;
 
 // Taker of samples. `event` is a number in tl_source.counted. Samples cost the machine nothing.
+// distance: instructions that the hart retired from the event of the sample up to it; 0: the sample
+// is at the instruction of the event.
+#define TL_UNKNOWN_DISTANCE UINT64_MAX
 typedef struct tl_sample_taker {
     uint64_t period;
-    void (*take)(void *ctx, tl_hart *h, uint32_t event, uint64_t pc); // of the hart
-    void (*lose)(void *ctx, uint32_t event, uint64_t n);              // so many were not taken
+    // pc: of the hart.
+    void (*take)(void *ctx, tl_hart *h, uint32_t event, uint64_t pc, uint64_t distance);
+    void (*lose)(void *ctx, uint32_t event, uint64_t n); // so many were not taken
     void *ctx;
 } tl_sample_taker;
 
@@ -67,6 +71,8 @@ typedef struct tl_source_type {
     void (*begin_sampling)(void *sampler); // the program is loaded; interrupt lines are enabled
     // A line of the hart is pending before the instruction at h->pc. Clears it.
     void (*interrupted)(void *sampler, tl_hart *h);
+    // Tells losses that no interrupt has told. NULL: there are none.
+    void (*tell_losses)(void *sampler);
     // How samples of an event come, in a few words, borrowed from the source.
     const char *(*sampling_method)(const tl_source *source, uint32_t event);
 

@@ -2281,7 +2281,6 @@ def forwarding_that_cannot_be_is_refused():
 def records_that_cannot_be_are_refused():
     trace = os.path.join(scratch, "refused")
     fails(["record", "--pipeline", "-o", trace, "--with-sources", *program()], 2, "--with-sources are of a profile")
-    fails(["record", "-g", "-o", trace, "-m", "ooo", *program()], 2, "-g: machine ooo has an out-of-order core", "leave -g out")
     fails(["record", "--pipeline", *program()], 2, "-o FILE is needed")
     fails(["record", "--pipeline", "-o", trace], 2, "no program to run; write tally record")
     fails(["record", "--pipeline", "-o", trace, "-m", "rocket", *program()], 2, "machine rocket has an in-order core", "such as ooo")
@@ -2513,6 +2512,38 @@ def the_host_reads_counters_of_every_design():
                                ("ccache", ["--grant", "ccache", "--set", "l2.counters=6"], "os.ccache"), ("smpm", ["-I", "1ms"], "-I"),
                                ("smpm", ["-e", "hart.l1d_upgrade"], "hart.l1d_upgrade", "smpm.mb_inputs"), ("smpm", ["-e", ","], "empty")):
         fails(["stat", "-P", pmu, *words, *program()], 2, *parts)
+
+
+@guest
+def designs_that_count_side_by_side_count_what_each_counts_alone():
+    """One run of three designs against three runs of one. Counting costs the program nothing."""
+    def counted(pmus, events):
+        records, status, stderr = report("-m", "netburst", "--max-insns", "60000", "--per-hart", "-P", pmus, "-e", events, *program("spin", 3000))
+        equal(status, 0, stderr)
+        return {(r["scope"], r["event"]): (r["value"], r["truth"], r["enabled"], r["running"]) for r in records if r["type"] == "event"}
+    events = "active_cycles,retired_loads,dtlb_misses"
+    rows, alone = counted("rvhpm:linux,netburst,dhpc:functional", f"{events},retired_uops,memory_clears,netburst/uops_retired:BOGUS/,rvhpm/hart.insn_jal/"), {}
+    for name, pmu, others in (("rvhpm", "rvhpm:linux", ",hart.insn_jal"), ("netburst", "netburst", ",retired_uops,memory_clears,uops_retired:BOGUS"), ("dhpc", "dhpc:functional", "")):
+        alone |= {(scope, f"{name}/{event}/"): value for (scope, event), value in counted(pmu, events + others).items()}
+    equal(rows, alone)
+    names = list(dict.fromkeys(event for scope, event in rows if scope == "machine"))
+    equal(names[:3] + [name for name in names if "uops" in name],
+          ["rvhpm/active_cycles/", "netburst/active_cycles/", "dhpc/active_cycles/", "netburst/retired_uops/", "netburst/uops_retired:BOGUS/"])
+    for pmus, parts in (("netburst,netburst", ["name it once"]), ("dhpc,netburst", ["pmu dhpc is read once, at the end"]), (",", ["an empty list"]),
+                        ("netburst,rvhpm:foo", ["has no preset foo"])):
+        fails(["stat", "-m", "netburst", "-P", pmus, *program()], 2, *parts)
+    for events, part in (("uops_retired:NBOGUS", "as rvhpm/EVENT/"), ("cancelled_uops", "none of these designs counts it"), ("netburst/uops_retired:NBOGUS/", "as rvhpm/EVENT/")):
+        fails(["stat", "-m", "netburst", "-P", "rvhpm:linux,dhpc:functional", "-e", events, *program()], 2, part)
+    fails(["record", "-m", "netburst", "-P", "netburst,rvhpm:linux", "-c", "9", *program()], 2, "one design samples at a time")
+
+
+@guest
+def a_core_of_one_thread_has_the_detectors_of_the_pentium_4():
+    events = "global_power_events:RUNNING,branch_retired:MMNP+MMNM+MMTP+MMTM,replay_event:l1_load_miss"
+    records, status, stderr = report("-m", "ooo", "-P", "netburst", "-e", events, *program("spin", 1000))
+    equal(status, 0, stderr)
+    rows = [r for r in records if r["type"] == "event"]
+    equal([(r["event"], r["error_vs_truth"], r["value"] > 0) for r in rows], [(event, 0, True) for event in events.split(",")])
 
 
 @guest

@@ -347,12 +347,78 @@ static void test_taps_of_two_threads_change_no_count(void **state) {
     tl_machine_free(without);
 }
 
+// ---- Clocks.
+
+typedef struct listener {
+    tl_clock_tap tap;
+    bool logs;
+    uint64_t *log, n_log;
+} listener;
+
+static void hear_word(listener *l, uint64_t word) {
+    assert_true(l->n_log < MAX_LOG);
+    l->log[l->n_log++] = word;
+}
+
+static void hear_clock(tl_clock_tap *tap, const tl_clock_record *record) {
+    listener *l = (listener *)(void *)tap;
+    for (uint32_t i = 0; i < record->n_events && l->logs; i++) {
+        const tl_uop_event *event = &record->events[i];
+        hear_word(l, record->cycle << 8 | event->step);
+        hear_word(l, event->seq << 16 | event->vain << 8 | event->uop << 4 | event->is_replay);
+        hear_word(l, event->done_half_cycles << 8 | event->n_uops);
+        hear_word(l, event->pc);
+    }
+}
+static void hear_alone(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, uint64_t cycle) {
+    (void)tap, (void)h, (void)thread, (void)cycle;
+}
+static void hear_run(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) { (void)tap, (void)h, (void)thread; }
+
+// Runs for some cycles at a time. always: all is told all the time; else in two of three times.
+static void hear(uint64_t seed, bool always, uint64_t *log, listener *l) {
+    rng r = {seed * 99991};
+    tl_machine *machine = open_machine("netburst", &r);
+    tl_hart *h = machine->harts[0];
+    tl_error err;
+    *l = (listener){.tap = {.clock = hear_clock, .alone = hear_alone, .resume = hear_run, .suspend = hear_run}, .log = log};
+    point(h, seed);
+    if (tl_machine_clock_tap(machine, 0, &l->tap, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    h->insn_limit = UINT64_MAX;
+    for (uint64_t k = 0; k < 1500; k++) {
+        const uint64_t end = h->now + 20 + k % 37;
+        l->logs = k % 3 != 0;
+        l->tap.tells_all = always || l->logs;
+        while (h->now < end) {
+            h->horizon = end;
+            if (h->engine->run(h) == TL_STOP_TRAP)
+                leave_trap(h);
+        }
+    }
+    assert_int_equal(tl_machine_clock_tap(machine, 0, NULL, &err), TL_OK);
+    tl_machine_free(machine);
+}
+
+// Instructions in flight are told as they are: why a dispatch is in vain, which one is a replay.
+static void test_a_tap_that_begins_to_tell_all_tells_it_right(void **state) {
+    (void)state;
+    uint64_t n_words = 0;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        listener always, now_and_then;
+        hear(seed, true, logs[0], &always);
+        hear(seed, false, logs[1], &now_and_then);
+        n_words += always.n_log;
+        assert_int_equal(always.n_log, now_and_then.n_log);
+        assert_memory_equal(logs[0], logs[1], always.n_log * sizeof logs[0][0]);
+    }
+    assert_true(n_words > 500000);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_records_tell_every_event_once),
-    cmocka_unit_test(test_skipped_cycles_are_told_as_if_each_had_passed),
-    cmocka_unit_test(test_a_tap_changes_no_count),
-    cmocka_unit_test(test_records_of_two_threads_tell_every_event_once),
-    cmocka_unit_test(test_skipped_cycles_of_two_threads_are_told),
+    cmocka_unit_test(test_a_tap_that_begins_to_tell_all_tells_it_right),  cmocka_unit_test(test_records_tell_every_event_once),
+    cmocka_unit_test(test_skipped_cycles_are_told_as_if_each_had_passed), cmocka_unit_test(test_a_tap_changes_no_count),
+    cmocka_unit_test(test_records_of_two_threads_tell_every_event_once),  cmocka_unit_test(test_skipped_cycles_of_two_threads_are_told),
     cmocka_unit_test(test_taps_of_two_threads_change_no_count),
 };
 TL_TEST_MAIN(tests)

@@ -249,8 +249,7 @@ static void write_random_counter(rng *r, tl_netburst *n) {
     const uint64_t threads = below(r, 4) == 0 ? below(r, 4) : 3;
     wrmsr(n, tl_netburst_escr_msr(escr), event << TL_ESCR_EVENT_LSB | mask << TL_ESCR_MASK_LSB | (below(r, 2) ? 15 : 1 + below(r, 15)));
     wrmsr(n, TL_MSR_COUNTER + i, below(r, 4) == 0 ? TL_NETBURST_VALUE - below(r, 4000) : 0);
-    wrmsr(n, TL_MSR_CCCR + i,
-          runs | select << TL_CCCR_SELECT_LSB | threads << TL_CCCR_THREAD_LSB | (below(r, 2) ? filter : 0));
+    wrmsr(n, TL_MSR_CCCR + i, runs | select << TL_CCCR_SELECT_LSB | threads << TL_CCCR_THREAD_LSB | (below(r, 2) ? filter : 0));
 }
 
 static void check_same(tl_netburst *n, tl_netburst *eager, uint32_t program, uint32_t phase) {
@@ -900,13 +899,157 @@ static void test_records_of_two_tasks_are_told_apart(void **state) {
     close_kernel(&t.k);
 }
 
+// ---- Privileges.
+
+static uint32_t write_mepc(uint32_t rs) { return 0x341u << 20 | rs << 15 | 1 << 12 | 0x73; }
+
+// Machine mode returns to user mode, whose ECALL the test answers at once. The hart counts cycles
+// of user mode by itself.
+static void test_clocks_of_each_privilege_are_the_machines_own(void **state) {
+    (void)state;
+    enum { MRET = 0x30200073, ECALL = 0x73, HANDLER_INSNS = 5, SWITCHES = 100, ALL = 0x1f };
+    static const char *const on[] = {"pentium4=on", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", on);
+    tl_privileged_reset(k.h);
+    k.h->pc = TL_RAM_BASE_PADDR;
+    k.h->client = &k;
+    k.rv->csr.pmpcfg[0] = ALL;
+    k.rv->csr.pmpaddr[0] = (UINT64_C(1) << 54) - 1;
+    k.rv->csr.pmp_generation += 1;
+    put_ring(&k, FAR_LINES, FAR_STRIDE);
+    k.rv->csr.mtvec = TL_RAM_BASE_PADDR;
+    emit_n(&k, HANDLER_INSNS, divide(T2, T2, T1));
+    emit(&k, write_mepc(A1));
+    emit(&k, MRET);
+    const uint64_t user = TL_RAM_BASE_PADDR + 4 * k.n;
+    emit(&k, ld(T0, T0, 0));
+    emit_n(&k, HANDLER_INSNS, add(T2, T2, T0));
+    emit(&k, ECALL);
+    memcpy(k.machine->ram, k.words, k.n * sizeof k.words[0]);
+    k.rv->x[A1] = user;
+    tl_netburst *n = pmu_of(k.machine, 0);
+    wrmsr(n, 0x3a2, 0x26000204); // running clocks of user mode
+    wrmsr(n, 0x3a3, 0x26000208); // of the others
+    wrmsr(n, TL_MSR_CCCR + 0, 0x0003d000);
+    wrmsr(n, TL_MSR_CCCR + 2, 0x0003d000);
+    for (uint32_t n_switches = 0; n_switches < SWITCHES;) {
+        k.h->horizon = k.h->insn_limit = UINT64_MAX;
+        assert_int_equal(k.h->engine->run(k.h), TL_STOP_TRAP);
+        assert_int_equal(k.h->trap_cause, TL_CAUSE_ECALL_U);
+        tl_take_exception(k.h);
+        n_switches += 1;
+        const uint64_t of_user = read_signal(&k, "hart0.cycle_u"), all = read_signal(&k, "hart0.cycle");
+        assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 0), of_user);
+        assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 2), all - of_user);
+    }
+    close_kernel(&k);
+}
+
+// ---- One counter that begins in the middle.
+
+// A single write starts it, so nothing of before may count.
+static void test_a_counter_that_begins_late_counts_from_there(void **state) {
+    (void)state;
+    for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++) {
+        const counted *row = &rows[k];
+        tl_machine *machine = open_machine(815 + k);
+        tl_netburst *n = pmu_of(machine, 0);
+        point(machine->harts[0], k);
+        run_threads(machine, 1, 20000, false);
+        halt(machine, 1000);
+        wrmsr(n, row->msr, (uint64_t)row->event << TL_ESCR_EVENT_LSB | row->mask << TL_ESCR_MASK_LSB | TL_ESCR_T0_USR | TL_ESCR_T0_OS);
+        wrmsr(n, TL_MSR_CCCR + row->counter, TL_CCCR_ENABLE | row->select << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB);
+        const uint64_t before = truth_of(machine, row, 0);
+        run_threads(machine, 1, 5000, false);
+        halt(machine, 1000);
+        const uint64_t want = truth_of(machine, row, 0) - before, has = rdmsr(n, TL_MSR_COUNTER + row->counter);
+        if (has != want)
+            fail_msg("%s: %" PRIu64 ", truth is %" PRIu64, row->name, has, want);
+        tl_machine_free(machine);
+    }
+}
+
+// Mask bits DI and BI of TC_deliver_mode, because thread 1 is idle, against signals that are read
+// in each cycle.
+static void test_modes_of_fetch_are_those_of_each_cycle(void **state) {
+    (void)state;
+    enum { DI = 1 << 2, BI = 1 << 5, CYCLES = 20000 };
+    tl_machine *machine = open_machine(31);
+    tl_netburst *n = pmu_of(machine, 0);
+    uint64_t want[2] = {0, 0}, last[2];
+    point(machine->harts[0], 5);
+    wrmsr(n, 0x3c4, 1ull << TL_ESCR_EVENT_LSB | DI << TL_ESCR_MASK_LSB | 15);
+    wrmsr(n, 0x3c5, 1ull << TL_ESCR_EVENT_LSB | BI << TL_ESCR_MASK_LSB | 15);
+    wrmsr(n, TL_MSR_CCCR + 4, TL_CCCR_ENABLE | 1 << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB);
+    wrmsr(n, TL_MSR_CCCR + 6, TL_CCCR_ENABLE | 1 << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB);
+    last[0] = sum_of(machine, "core.trace_insn", 0);
+    last[1] = sum_of(machine, "core.build_insn", 0);
+    for (uint32_t i = 0; i < CYCLES; i++) {
+        run_threads(machine, 1, 1, true);
+        const uint64_t delivered = sum_of(machine, "core.trace_insn", 0), built = sum_of(machine, "core.build_insn", 0);
+        want[0] += delivered > last[0];
+        want[1] += delivered == last[0] && built > last[1];
+        last[0] = delivered;
+        last[1] = built;
+    }
+    halt(machine, 10);
+    assert_true(want[0] > 100 && want[1] > 100);
+    assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 4), want[0]);
+    assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 6), want[1]);
+    tl_machine_free(machine);
+}
+
+// The 64-bit format: registers that the loop leaves alone have their number.
+static void test_records_of_64_bits_have_their_registers(void **state) {
+    (void)state;
+    enum { PERIOD = 20, RECORDS_64 = 8, VALUES = TL_NETBURST_RECORD_VALUES };
+    static const char *const on[] = {"pentium4=on", "netburst.ds64=on", NULL};
+    static const uint8_t registers[VALUES - 2] = {10, 11, 12, 13, 14, 15, 8, 2, 16, 17, 5, 6, 7, 28, 29, 30};
+    static const uint8_t used[] = {T0, A0};
+    kernel k;
+    open_kernel(&k, "netburst", on);
+    k.h->client = &k;
+    for (uint32_t i = 1; i < 32; i++)
+        k.rv->x[i] = i * UINT64_C(0x1000000010);
+    put_ring(&k, 64, 4096);
+    emit(&k, ld(T0, T0, 0));
+    (void)warm_loop(&k);
+    tl_netburst *n = pmu_of(k.machine, 0);
+    const uint64_t area = TL_RAM_BASE_PADDR + AREA, first = TL_RAM_BASE_PADDR + RECORDS, reset = (0 - (uint64_t)PERIOD) & TL_NETBURST_VALUE;
+    const uint64_t words[] = {first, first, first + RECORDS_64 * 8 * VALUES, UINT64_MAX, reset};
+    for (uint32_t i = 0; i < TL_COUNT_OF(words); i++)
+        put64(&k, area + 0x20 + 8 * i, words[i]);
+    wrmsr(n, TL_MSR_DS_AREA, area);
+    wrmsr(n, 0x3bc, 0x0400040c); // uop_type, loads
+    wrmsr(n, 0x3cc, 0x1000020c); // front_end_event, NBOGUS
+    wrmsr(n, TL_MSR_PEBS_ENABLE, 0x02000000);
+    wrmsr(n, TL_MSR_COUNTER + 16, reset);
+    wrmsr(n, TL_MSR_CCCR + 16, 0x0403b000);
+    (void)run_iterations(&k, 2 * PERIOD * RECORDS_64);
+    assert_int_equal(tl_netburst_samples_of(n, 0).n_stored, RECORDS_64);
+    for (uint32_t i = 0; i < RECORDS_64; i++) {
+        uint64_t record[VALUES];
+        memcpy(record, tl_machine_ram(k.machine, first + i * sizeof record), sizeof record);
+        assert_int_equal(record[1], TL_RAM_BASE_PADDR);
+        for (uint32_t r = 0; r < TL_COUNT_OF(registers); r++)
+            if (registers[r] != used[0] && registers[r] != used[1])
+                assert_int_equal(record[2 + r], registers[r] * UINT64_C(0x1000000010));
+    }
+    close_kernel(&k);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_clocks_of_each_privilege_are_the_machines_own),
+    cmocka_unit_test(test_a_counter_that_begins_late_counts_from_there),
+    cmocka_unit_test(test_modes_of_fetch_are_those_of_each_cycle),
+    cmocka_unit_test(test_records_of_64_bits_have_their_registers),
     cmocka_unit_test(test_a_write_of_the_root_switches_the_context),
     cmocka_unit_test(test_records_of_two_tasks_are_told_apart),
     cmocka_unit_test(test_a_load_of_a_device_has_no_tag),
     cmocka_unit_test(test_extended_records_say_what_a_load_did),
     cmocka_unit_test(test_skipped_clocks_count_as_clocks_do),
-        cmocka_unit_test(test_rows_count_as_clocks_do),
+    cmocka_unit_test(test_rows_count_as_clocks_do),
     cmocka_unit_test(test_each_tagged_uop_is_retired_or_bogus),
     cmocka_unit_test(test_untagged_misses_are_those_of_wrong_paths),
     cmocka_unit_test(test_execution_tags_tell_classes_apart),

@@ -11,13 +11,14 @@
 static inline void tl_rv_tell_jump(tl_callgraph *graph, tl_hart *h, bool is_indirect, unsigned rd, unsigned rs1, uint64_t pc,
                                    uint64_t target, uint64_t return_pc) {
     enum { SP = 2 };
-    const uint64_t sp = tl_rv(h)->x[SP];
-    if (tl_is_link(rd & 31))
-        tl_callgraph_call(graph, h->id, pc, target, return_pc, sp);
-    else if (is_indirect && tl_jalr_is_return(rd & 31, rs1))
-        tl_callgraph_return(graph, h->id, target, sp);
-    else if (is_indirect || tl_callgraph_wants_jump(graph, target))
-        tl_callgraph_jump(graph, h->id, target, sp);
+    const tl_call_jump jump = {.pc = pc,
+                               .target = target,
+                               .return_pc = return_pc,
+                               .sp = tl_rv(h)->x[SP],
+                               .is_call = tl_is_link(rd & 31),
+                               .is_return = is_indirect && tl_jalr_is_return(rd & 31, rs1),
+                               .is_indirect = is_indirect};
+    tl_callgraph_tell_jump(graph, h->id, &jump);
 }
 
 #endif

@@ -326,6 +326,7 @@ void tl_process_free_all(tl_os *os) {
         tl_time_process_done(p);
     }
     os->sched = (tl_sched){0};
+    os->busy_harts = 0;
     while (os->processes) {
         os->processes->first_child = NULL; // relations do not matter any more
         os->processes->parent = NULL;

@@ -106,6 +106,7 @@ static void load(tl_hart *h, tl_thread *t) {
     h->breaks = t->process == os->first ? os->breaks : NULL;
     h->skip_break = false;
     h->client = t;
+    os->busy_harts |= 1u << h->id;
     os->in_kernel |= 1u << h->id;
     t->hart = h;
     note_sharing(os, t);
@@ -154,6 +155,7 @@ static void leave(tl_thread *t) {
     t->user_cycles += h->now - t->loaded_now - supervisor;
     t->hart = NULL;
     h->client = NULL;
+    os->busy_harts &= ~(1u << h->id);
     os->deferred &= ~(1u << h->id);
     os->turn.hart = NULL;
     if (os->cpu_timers)

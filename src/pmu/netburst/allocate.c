@@ -303,6 +303,11 @@ static void write_nbx(const search *s, const tl_netburst_request *requests, tl_n
         sample |= request->assists ? BIT(counter) : 0;
         if (request->is_banked)
             banked |= BIT(counter) | (request->owners & USR_OS_T0 ? 0 : UINT64_C(1) << (counter + TL_NBX_OS_LSB));
+        // A CCCR whose mode is that of the bounds keeps them.
+        if (request->bounds != 0)
+            add_write(plan, TL_MSR_NBX_XCCCR + counter, request->bounds);
+        if (request->idle != 0)
+            add_write(plan, TL_MSR_NBX_IDLE + counter, request->idle);
         if (request->context_mask == 0)
             continue;
         add_write(plan, TL_MSR_NBX_FILTER + counter, request->context);

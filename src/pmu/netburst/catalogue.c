@@ -128,6 +128,8 @@ static void take_metric(tl_netburst_request *request, const tl_netburst_metric *
     request->upstream_mask = metric->upstream_mask;
 }
 
+static const char SEE_LIST[] = "; tally list events -P netburst has all";
+
 static tl_status unknown_event(const reader *r, tl_error *err) {
     tl_nearest nearest;
     char text[256];
@@ -136,8 +138,8 @@ static tl_status unknown_event(const reader *r, tl_error *err) {
         tl_nearest_offer(&nearest, tl_netburst_event_rows[e].name);
     for (uint32_t i = 0; i < tl_netburst_n_metrics; i++)
         tl_nearest_offer(&nearest, tl_netburst_metrics[i].name);
-    return tl_fail(err, TL_EINVAL, "'%s': pmu netburst has no event '%s'%s", r->text, r->part,
-                   tl_nearest_text(&nearest, text, sizeof text));
+    const char *near = tl_nearest_text(&nearest, text, sizeof text);
+    return tl_fail(err, TL_EINVAL, "'%s': pmu netburst has no event '%s'%s", r->text, r->part, *near ? near : SEE_LIST);
 }
 
 static tl_status take_event(reader *r, tl_error *err) {
@@ -184,8 +186,9 @@ static tl_status take_mask(reader *r, tl_error *err) {
     for (uint32_t i = 0; i < tl_netburst_n_metrics; i++)
         if (tl_netburst_metrics[i].alias && tl_netburst_metrics[i].event == request->event)
             tl_nearest_offer(&nearest, tl_netburst_metrics[i].alias);
+    const char *near = tl_nearest_text(&nearest, text, sizeof text);
     return tl_fail(err, TL_EINVAL, "'%s': %s has no mask '%s', and there is no such option%s", r->text,
-                   tl_netburst_event_rows[request->event].name, r->part, tl_nearest_text(&nearest, text, sizeof text));
+                   tl_netburst_event_rows[request->event].name, r->part, *near ? near : SEE_LIST);
 }
 
 static tl_status take_number(const reader *r, const char *digits, uint64_t most, uint64_t *ret_value, tl_error *err) {
@@ -208,6 +211,27 @@ static const char *value_of(const char *part, const char *key) {
 
 enum { THREAD_MODE = 3 << TL_CCCR_THREAD_LSB, FILTER = TL_CCCR_COMPARE | TL_CCCR_COMPLEMENT | 15 << TL_CCCR_THRESHOLD_LSB | TL_CCCR_EDGE };
 
+enum { NO_BOUND = 0xff, MODE_BOTH = 2, MODE_ANY = 3 };
+static uint64_t bounds_of(uint64_t least, uint64_t most) { return least | most << TL_NBX_MOST_LSB; }
+
+// NBX: "LEAST..MOST" or "N". Bounds that are those of a mode have its number in the CCCR.
+static tl_status take_bounds(const reader *r, const char *value, tl_error *err) {
+    tl_netburst_request *request = r->request;
+    const char *dots = strstr(value, "..");
+    char least_text[MAX_PART_BYTES];
+    uint64_t least = 0, most = 0;
+    tl_error why;
+    snprintf(least_text, sizeof least_text, "%.*s", dots ? (int)(dots - value) : (int)strlen(value), value);
+    if (tl_parse_u64(least_text, TL_SCALE_COUNT, &least, &why) != TL_OK ||
+        tl_parse_u64(dots ? dots + 2 : least_text, TL_SCALE_COUNT, &most, &why) != TL_OK || least > most || most >= NO_BOUND)
+        return tl_fail(err, TL_EINVAL, "'%s': active threads are none, single, both, any or, with extension NBX, LEAST..MOST, not '%s'",
+                       r->text, value);
+    const uint32_t mode = least == most && least <= MODE_BOTH ? (uint32_t)least : MODE_ANY;
+    request->filter = (request->filter & ~(uint32_t)THREAD_MODE) | mode << TL_CCCR_THREAD_LSB;
+    request->bounds = (request->bounds & ~bounds_of(NO_BOUND, NO_BOUND)) | bounds_of(least, most);
+    return TL_OK;
+}
+
 static tl_status take_mode(const reader *r, const char *mode, tl_error *err) {
     static const char *const modes[] = {"none", "single", "both", "any"};
     for (uint32_t i = 0; i < TL_COUNT_OF(modes); i++)
@@ -215,7 +239,7 @@ static tl_status take_mode(const reader *r, const char *mode, tl_error *err) {
             r->request->filter = (r->request->filter & ~(uint32_t)THREAD_MODE) | i << TL_CCCR_THREAD_LSB;
             return TL_OK;
         }
-    return tl_fail(err, TL_EINVAL, "'%s': active threads are none, single, both or any, not '%s'", r->text, mode);
+    return take_bounds(r, mode, err);
 }
 
 // "TAG" or "TAG/MASK".
@@ -236,6 +260,24 @@ static tl_status take_threads(const reader *r, const char *value, uint32_t lsb, 
     uint64_t threads = 0;
     const tl_status status = take_number(r, value, UINT32_MAX, &threads, err);
     r->request->threads |= threads << lsb;
+    return status;
+}
+
+// Threads that must be active. A register without bounds of their number would allow none.
+static tl_status take_active(const reader *r, const char *value, tl_error *err) {
+    tl_netburst_request *request = r->request;
+    uint64_t threads = 0;
+    const tl_status status = take_number(r, value, UINT32_MAX, &threads, err);
+    if (!(request->bounds & bounds_of(NO_BOUND, NO_BOUND)))
+        request->bounds |= bounds_of(0, NO_BOUND);
+    request->bounds |= threads << TL_NBX_ACTIVE_LSB;
+    return status;
+}
+
+static tl_status take_idle(const reader *r, const char *value, tl_error *err) {
+    uint64_t threads = 0;
+    const tl_status status = take_number(r, value, UINT32_MAX, &threads, err);
+    r->request->idle = (uint32_t)threads;
     return status;
 }
 
@@ -260,6 +302,10 @@ static bool take_nbx(const reader *r, tl_status *ret_status, tl_error *err) {
         *ret_status = take_threads(r, value, 0, err);
     else if ((value = value_of(r->part, "os")))
         *ret_status = take_threads(r, value, TL_NBX_OS_LSB, err);
+    else if ((value = value_of(r->part, "with")))
+        *ret_status = take_active(r, value, err);
+    else if ((value = value_of(r->part, "without")))
+        *ret_status = take_idle(r, value, err);
     else if ((value = value_of(r->part, "vary")))
         *ret_status = take_vary(r, value, err);
     else
@@ -270,6 +316,8 @@ static bool take_nbx(const reader *r, tl_status *ret_status, tl_error *err) {
 const char *tl_netburst_nbx_option(const tl_netburst_request *request) {
     return request->context_mask ? "ctx"
            : request->threads    ? "a mask of threads"
+           : request->bounds     ? "a bound of active threads"
+           : request->idle       ? "without"
            : request->is_banked  ? "banks"
            : request->assists    ? "assist"
            : request->vary_bits  ? "vary"

@@ -68,6 +68,8 @@ typedef struct tl_netburst_request { // an event as somebody asks for it
     // Extension NBX.
     uint64_t context, context_mask; // of the filter; mask 0: none
     uint64_t threads;               // as an XESCR; 0: owners say them
+    uint64_t bounds;                // of active threads, as an XCCCR; 0: none
+    uint32_t idle;                  // threads that must be idle
     bool is_banked;
     bool assists;      // the counter samples by assists
     uint8_t vary_bits; // low bits of the period that vary
@@ -102,8 +104,9 @@ typedef struct tl_netburst_write {
 } tl_netburst_write;
 
 // MSR writes that begin to count: tags first, then ESCRs, then CCCRs.
-// NBX: XESCRs behind ESCRs, two registers of each filter, NBX_CONTROL, _SAMPLE, _BANKED.
-enum { TL_NETBURST_MAX_WRITES = 2 * TL_N_ESCRS + 3 * TL_NETBURST_COUNTERS + 5 };
+// NBX: XESCRs behind ESCRs; of each counter two registers of a filter, XCCCR and IDLE; NBX_CONTROL,
+// _SAMPLE, _BANKED.
+enum { TL_NETBURST_MAX_WRITES = 2 * TL_N_ESCRS + 5 * TL_NETBURST_COUNTERS + 5 };
 typedef struct tl_netburst_plan {
     tl_netburst_place places[TL_NETBURST_MAX_REQUESTS];
     uint32_t n_writes;

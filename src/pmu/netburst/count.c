@@ -314,6 +314,8 @@ static void raise(tl_netburst *n, uint32_t i) {
     if (n->run_cause[i] == TL_RUNS_CASCADED && n->errata[TL_ERRATUM_CASCADE_NO_PMI])
         return;
     n->raised |= BIT(i);
+    if (n->host.overflowed)
+        n->host.overflowed(n->host.ctx, i);
     tl_netburst_update_lines(n);
     n->interrupted |= BIT(i);
 }
@@ -407,6 +409,8 @@ static void add(tl_netburst *n, const tl_used_counter *c, uint32_t d, uint64_t n
     if (c->samples && (sum > TL_NETBURST_VALUE || c->forces_overflow)) {
         n->cccr[i] |= TL_CCCR_OVF; // it is armed
         n->is_stale = true;
+        if (n->host.overflowed)
+            n->host.overflowed(n->host.ctx, i);
     } else if (sum > TL_NETBURST_VALUE) {
         flag_overflow(n, i);
         if (n->counter[i] > 0 || c->forces_overflow)

@@ -64,8 +64,8 @@ typedef struct feed_thread {
     uint64_t suspended;   // clock up to which it ran, or is known not to have run; NEVER: it runs
     uint64_t clear_until; // a machine clear goes on until this clock
     uint64_t alone;       // clock of an instruction that executes alone, or NEVER
-    source *sources;  // of all masks that signals feed
-    source **watched; // those among them that a detector selects
+    source *sources;      // of all masks that signals feed
+    source **watched;     // those among them that a detector selects
     uint32_t n_watched;
     watch watch;
     // Retired without those that execute alone, and how many there were at the last clock told.
@@ -86,7 +86,7 @@ typedef struct feed_thread {
     uint32_t bogus_uops[N_TAGS], bogus_insns[2], n_bogus;
     tl_clock_cells *cells; // its part of rows
     uint64_t drained;      // bogus uops of clocks before this one have left
-    source insns, uops; // retired
+    source insns, uops;    // retired
 } feed_thread;
 
 struct tl_netburst_feed {
@@ -931,9 +931,7 @@ static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uo
 
 static uint8_t class_of(const feed_thread *t, tl_priv priv) { return priv == TL_PRIV_U ? t->bit_usr : t->bit_os; }
 
-static bool has_other_owner(const feed_thread *t) {
-    return class_of(t, t->h->priv) != t->run_owner || !tl_hart_has_work(t->h);
-}
+static bool has_other_owner(const feed_thread *t) { return class_of(t, t->h->priv) != t->run_owner || !tl_hart_has_work(t->h); }
 
 // The state of a hart that has just told something, or that does not run.
 static void look_at(feed_thread *t, uint64_t clock) {
@@ -1150,12 +1148,11 @@ static uint8_t watch_cell(watch *w, tl_cell cell, uint64_t mark) {
 static void watch_source(watch *w, source *s, uint64_t mark) {
     for (uint32_t k = 0; s->is_watched && k < s->n_more + s->n_less; k++)
         s->at[k] = watch_cell(w, k < s->n_more ? s->more[k] : s->less[k - s->n_more], mark);
-    w->moved |= s->is_watched ? mark : 0;
     if (s->is_watched && s->event == TL_NB_MACHINE_CLEAR)
         w->clears = s->at[0];
 }
 
-// All sources are as if they had moved.
+// Cells are as if they had moved, but for those that are 0.
 static void begin_watch(feed_thread *t) {
     watch *w = &t->watch;
     w->n = 0;
@@ -1277,8 +1274,8 @@ static bool hears_bogus(const tl_netburst *n) {
     static const struct {
         uint8_t event;
         uint16_t mask;
-    } bits[] = {{TL_NB_UOPS_RETIRED, 2}, {TL_NB_FRONT_END_EVENT, 2},  {TL_NB_REPLAY_EVENT, 2}, {TL_NB_EXECUTION_EVENT, 0xf0},
-                {TL_NB_INSTR_RETIRED, 12}, {TL_NB_INSTR_COMPLETED, 2}};
+    } bits[] = {{TL_NB_UOPS_RETIRED, 2},       {TL_NB_FRONT_END_EVENT, 2}, {TL_NB_REPLAY_EVENT, 2},
+                {TL_NB_EXECUTION_EVENT, 0xf0}, {TL_NB_INSTR_RETIRED, 12},  {TL_NB_INSTR_COMPLETED, 2}};
     for (uint32_t i = 0; i < n->n_used_escrs; i++)
         for (uint32_t k = 0; k < TL_COUNT_OF(bits); k++)
             if (n->used_escrs[i].event == bits[k].event && (n->used_escrs[i].mask & bits[k].mask))

@@ -146,7 +146,7 @@ void tl_netburst_reset(tl_netburst *n) {
     n->lfsr = 1;
     tl_nbx_forget_banks(n);
     for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++)
-        n->last_step[i] = 0, n->began[i] = 0;
+        n->last_step[i] = 0, n->began[i] = n->n_lost[i] = 0;
     tl_netburst_configure(n);
 }
 

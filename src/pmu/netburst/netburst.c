@@ -30,6 +30,8 @@ typedef struct machine_core {
     uint32_t first_hart;
     tl_skid_deck deck;
     tl_moment due[TL_NETBURST_THREADS]; // of an interrupt that is on its way
+    // Instructions of threads before the clock in which a counter overflowed last.
+    uint64_t overflowed[TL_NETBURST_COUNTERS][TL_NETBURST_THREADS];
 } machine_core;
 #define NEVER UINT64_MAX
 static const tl_moment never = {NEVER, NEVER};
@@ -57,6 +59,17 @@ static void interrupt(void *ctx, uint32_t thread, bool is_nmi) {
     else
         c->due[thread] = tl_skid_arrival(&c->n.settings, &c->deck, now);
     c->host->changed(c->host->ctx, hart);
+}
+
+static void overflowed(void *ctx, uint32_t counter) {
+    machine_core *c = ctx;
+    for (uint32_t i = 0; c->feed && i < c->n.n_threads; i++)
+        c->overflowed[counter][i] = tl_netburst_feed_moment(c->feed, i).insns;
+}
+
+uint64_t tl_netburst_overflow_insns(const tl_netburst *n, uint32_t thread, uint32_t counter) {
+    const machine_core *c = (const machine_core *)(const void *)n;
+    return c->overflowed[counter][thread];
 }
 
 static void catch_up(void *ctx, uint32_t thread) {
@@ -194,7 +207,8 @@ static tl_status add_core(tl_pmu *pmu, uint32_t first_hart, uint32_t n_threads, 
     uint64_t *stored = first ? first->pmu.file.stored : tl_arena_alloc(arena, tl_regmap_n_cells(&tl_netburst_regmap) * sizeof *stored);
     if (!c || !stored)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
-    const tl_netburst_host host = {.ctx = c, .interrupt = interrupt, .catch_up = catch_up, .configured = configured, .transfer = transfer};
+    const tl_netburst_host host = {
+        .ctx = c, .interrupt = interrupt, .catch_up = catch_up, .configured = configured, .transfer = transfer, .overflowed = overflowed};
     c->host = pmu->host;
     c->first_hart = first_hart;
     for (uint32_t i = 0; i < n_threads; i++) {

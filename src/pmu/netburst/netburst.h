@@ -228,6 +228,8 @@ typedef struct tl_netburst_host {
     bool (*transfer)(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write);
     // Registers have changed, and perhaps tl_netburst_is_running.
     void (*configured)(void *ctx);
+    // The count of the clock under way raises the interrupt of the counter, or arms it to sample.
+    void (*overflowed)(void *ctx, uint32_t counter);
 } tl_netburst_host;
 
 typedef struct tl_netburst tl_netburst;
@@ -308,6 +310,8 @@ typedef struct tl_netburst_samples_stored {
     uint64_t n_stored, n_lost, n_faults;
 } tl_netburst_samples_stored;
 tl_netburst_samples_stored tl_netburst_samples_of(const tl_netburst *n, uint32_t thread);
+// Samples of one counter, among those of n_lost.
+uint64_t tl_netburst_lost_by(const tl_netburst *n, uint32_t counter);
 
 // ---- The design, as machines attach it.
 
@@ -318,5 +322,8 @@ extern const tl_pmu_type tl_pmu_netburst;
 // The PMU of the core that the hart belongs to, and the hart's thread. `pmu` is that of a hart:
 // tl_machine_pmu_of(machine, &tl_pmu_netburst, hart). NULL: pmu is NULL.
 tl_netburst *tl_netburst_of(const tl_pmu *pmu, uint32_t *ret_thread);
+// Of a PMU on a machine: instructions that the thread's hart had retired before the clock in which
+// the counter raised its interrupt last, or was armed to sample the next instruction.
+uint64_t tl_netburst_overflow_insns(const tl_netburst *n, uint32_t thread, uint32_t counter);
 
 #endif

@@ -69,15 +69,24 @@ static void count_all(tl_netburst *n, const tl_sampling *sampling, const uint32_
             count_retired(n, &sampling->samplers[i], matching[i]);
 }
 
+// Events of an instruction for each sampler. skips_armed: a counter that would capture it if it
+// could does not count it.
+static void match_all(const tl_netburst *n, const tl_sampling *sampling, const tl_netburst_occurrence *uops, uint32_t n_uops,
+                      uint8_t active, bool skips_armed, uint32_t *ret_matching) {
+    for (uint32_t i = 0; i < sampling->n; i++) {
+        const tl_sampler *s = &sampling->samplers[i];
+        const bool counts = s->is_precise && !(skips_armed && (n->cccr[s->counter] & TL_CCCR_OVF));
+        ret_matching[i] = counts ? n_matching(n, s, uops, n_uops, active) : 0;
+    }
+}
+
 bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *uops, uint32_t n_uops, uint8_t active) {
     const tl_sampling *sampling = &n->sampling[thread];
     tl_netburst_thread *t = n->threads[thread];
     uint32_t matching[TL_NETBURST_COUNTERS], captured = 0;
-    for (uint32_t i = 0; i < sampling->n; i++) {
-        const tl_sampler *s = &sampling->samplers[i];
-        matching[i] = s->is_precise ? n_matching(n, s, uops, n_uops, active) : 0;
-        captured |= captures(n, t, s, matching[i]) ? UINT32_C(1) << s->counter : 0;
-    }
+    match_all(n, sampling, uops, n_uops, active, false, matching);
+    for (uint32_t i = 0; i < sampling->n; i++)
+        captured |= captures(n, t, &sampling->samplers[i], matching[i]) ? UINT32_C(1) << sampling->samplers[i].counter : 0;
     if (captured != 0) {
         t->captured = captured;
         return false;
@@ -90,15 +99,10 @@ bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occu
 void tl_netburst_passes(tl_netburst *n, uint32_t thread) { n->threads[thread]->is_restarted = false; }
 
 void tl_netburst_has_retired(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *uops, uint32_t n_uops, uint8_t active) {
-    const tl_sampling *sampling = &n->sampling[thread];
     uint32_t matching[TL_NETBURST_COUNTERS];
-    for (uint32_t i = 0; i < sampling->n; i++) {
-        const tl_sampler *s = &sampling->samplers[i];
-        const bool is_armed = n->cccr[s->counter] & TL_CCCR_OVF;
-        matching[i] = s->is_precise && !is_armed ? n_matching(n, s, uops, n_uops, active) : 0;
-    }
+    match_all(n, &n->sampling[thread], uops, n_uops, active, true, matching);
     n->threads[thread]->is_restarted = false;
-    count_all(n, sampling, matching);
+    count_all(n, &n->sampling[thread], matching);
 }
 
 // ---- The debug store area.
@@ -193,12 +197,14 @@ static void begin_period(tl_netburst *n, uint32_t counter, uint64_t value) {
 static void sample(tl_netburst *n, uint32_t thread, uint32_t counter, area *a, bool has_area, const uint64_t *values) {
     tl_netburst_samples_stored *samples = &n->threads[thread]->samples;
     n->cccr[counter] &= ~TL_CCCR_OVF;
-    if (has_area && !has_room(n, a))
+    if (has_area && !has_room(n, a)) {
         samples->n_lost += 1;
-    else if (has_area && write_record(n, thread, counter, a, values))
+        n->n_lost[counter] += 1;
+    } else if (has_area && write_record(n, thread, counter, a, values)) {
         samples->n_stored += 1;
-    else
+    } else {
         samples->n_faults += 1;
+    }
     if (is_chosen(n, counter))
         begin_period(n, counter, n->preset[counter]);
     else if (has_area)
@@ -231,5 +237,7 @@ void tl_netburst_look_at_area(tl_netburst *n, uint32_t thread) {
     if (t->ds_latch && read_area(n, thread, &a))
         t->ds_latch = a.pointers[INDEX] >= a.pointers[THRESHOLD];
 }
+
+uint64_t tl_netburst_lost_by(const tl_netburst *n, uint32_t counter) { return n->n_lost[counter]; }
 
 tl_netburst_samples_stored tl_netburst_samples_of(const tl_netburst *n, uint32_t thread) { return n->threads[thread]->samples; }

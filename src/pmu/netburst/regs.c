@@ -315,7 +315,7 @@ static const tl_reg regs[] = {
     {.name = "NBX_PRESET#", .addr = TL_MSR_NBX_PRESET, .count = TL_NETBURST_COUNTERS, .width_bits = 64, FIELDS(counter_fields), .presence = if_nbx, .cite = NBX, .meaning = "First value in a new bank, and after a sample."},
     {.name = "NBX_BANK_COUNTER#", .addr = TL_MSR_NBX_BANK_COUNTER, .count = TL_NETBURST_COUNTERS, .width_bits = 64, FIELDS(counter_fields), .presence = if_nbx, .read = show_bank_counter, .written = bank_counter_written, .cite = NBX, .meaning = "Counter of the chosen bank."},
 };
-const tl_regmap tl_netburst_regmap = {.space = "MSR", .regs = regs, .n_regs = TL_COUNT_OF(regs)};
+const tl_regmap tl_netburst_regmap = {.space = "MSR", .access = "CSR nbindex (0x5c0) takes an address, and CSR nbdata (0x5c1) is the MSR there; RDPMC n is CSR 0xcc0 + n, its low half 0xce8 + n.", .regs = regs, .n_regs = TL_COUNT_OF(regs)};
 
 // A one in the upper half of an ESCR or CCCR always faults; in other reserved bits of a CCCR, if
 // the machine is strict.

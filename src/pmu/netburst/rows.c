@@ -42,8 +42,8 @@ TL_ALWAYS_INLINE uint32_t sum_in(const uint8_t *restrict outputs, uint8_t level)
     return sum;
 }
 
-TL_ALWAYS_INLINE uint32_t passes_in(const uint8_t *restrict outputs, uint8_t level, uint8_t threshold,
-                                    uint8_t flip, uint8_t *restrict ret) {
+TL_ALWAYS_INLINE uint32_t passes_in(const uint8_t *restrict outputs, uint8_t level, uint8_t threshold, uint8_t flip,
+                                    uint8_t *restrict ret) {
     uint8_t sum = 0;
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++) {
         const uint8_t x = (uint8_t)(outputs[r] + level), output = x < MOST ? x : MOST;
@@ -54,16 +54,16 @@ TL_ALWAYS_INLINE uint32_t passes_in(const uint8_t *restrict outputs, uint8_t lev
     return sum;
 }
 
-#define FORM(name, attribute)                                                                                                              \
-    attribute static bool growths_##name(const uint32_t *totals, uint8_t *ret) { return growths_in(totals, ret); }                         \
-    attribute static void add_##name(uint8_t *outputs, const uint8_t *growths) { add_in(outputs, growths); }                               \
-    attribute static void add_totals_##name(uint32_t *totals, const uint32_t *cells, uint32_t factor) {                                    \
-        add_totals_in(totals, cells, factor);                                                                                              \
-    }                                                                                                                                      \
-    attribute static uint32_t sum_##name(const uint8_t *outputs, uint8_t level) { return sum_in(outputs, level); }                         \
-    attribute static uint32_t passes_##name(const uint8_t *outputs, uint8_t level, uint8_t threshold, bool complements, uint8_t *ret) {    \
-        return passes_in(outputs, level, threshold, complements ? 0xff : 0, ret);                                                          \
-    }                                                                                                                                      \
+#define FORM(name, attribute)                                                                                                           \
+    attribute static bool growths_##name(const uint32_t *totals, uint8_t *ret) { return growths_in(totals, ret); }                      \
+    attribute static void add_##name(uint8_t *outputs, const uint8_t *growths) { add_in(outputs, growths); }                            \
+    attribute static void add_totals_##name(uint32_t *totals, const uint32_t *cells, uint32_t factor) {                                 \
+        add_totals_in(totals, cells, factor);                                                                                           \
+    }                                                                                                                                   \
+    attribute static uint32_t sum_##name(const uint8_t *outputs, uint8_t level) { return sum_in(outputs, level); }                      \
+    attribute static uint32_t passes_##name(const uint8_t *outputs, uint8_t level, uint8_t threshold, bool complements, uint8_t *ret) { \
+        return passes_in(outputs, level, threshold, complements ? 0xff : 0, ret);                                                       \
+    }                                                                                                                                   \
     static const tl_netburst_column_ops ops_##name = {growths_##name, add_##name, add_totals_##name, sum_##name, passes_##name};
 
 FORM(portable, )

@@ -96,6 +96,7 @@ struct tl_netburst {
     uint32_t has_bank;                     // counters
     uint8_t bank_of[TL_NETBURST_COUNTERS]; // that is in the counter
     uint64_t began[TL_NETBURST_COUNTERS];  // value at the begin of the period
+    uint64_t n_lost[TL_NETBURST_COUNTERS]; // samples without room, since reset
     // Derived.
     bool is_stale;
     bool is_running;

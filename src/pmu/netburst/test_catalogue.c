@@ -186,7 +186,14 @@ static void test_worked_values(void **state) {
 
 static void test_a_text_that_means_nothing_is_refused_with_the_remedy(void **state) {
     (void)state;
-    refused("", "'': pmu netburst has no event ''");
+    refused("", "'': pmu netburst has no event ''; tally list events -P netburst has all");
+    refused("uops_retired:zebra",
+            "'uops_retired:zebra': uops_retired has no mask 'zebra', and there is no such option; tally list events -P "
+            "netburst has all");
+    refused("uops_retired:NBOGUS:active=3..1", "'uops_retired:NBOGUS:active=3..1': active threads are none, single, both, any or, with "
+                                               "extension NBX, LEAST..MOST, not '3..1'");
+    refused("uops_retired:NBOGUS:active=1..255", "'uops_retired:NBOGUS:active=1..255': active threads are none, single, both, any or, with "
+                                                 "extension NBX, LEAST..MOST, not '1..255'");
     refused("uops_retire:NBOGUS", "'uops_retire:NBOGUS': pmu netburst has no event 'uops_retire'; did you mean uops_retired?");
     refused("uops_retired:NBOGU",
             "'uops_retired:NBOGU': uops_retired has no mask 'NBOGU', and there is no such option; did you mean NBOGUS?");
@@ -202,7 +209,8 @@ static void test_a_text_that_means_nothing_is_refused_with_the_remedy(void **sta
             "'uops_retired:NBOGUS:vary=33:assist': 33 is larger than 0x20, the most that its field holds");
     refused("memory_loads:precise:edge", "'memory_loads:precise:edge': precise samples go with no threshold and no edge");
     refused("uops_retired:NBOGUS:thr=16", "'uops_retired:NBOGUS:thr=16': 16 is larger than 0xf, the most that its field holds");
-    refused("uops_retired:NBOGUS:active=two", "'uops_retired:NBOGUS:active=two': active threads are none, single, both or any, not 'two'");
+    refused("uops_retired:NBOGUS:active=two",
+            "'uops_retired:NBOGUS:active=two': active threads are none, single, both, any or, with extension NBX, LEAST..MOST, not 'two'");
     refused("replay_event:NBOGUS", "'replay_event:NBOGUS': nothing gives replay tags: name the cause, as in replay_event:l1_load_miss");
     refused("front_end_event:NBOGUS", "'front_end_event:NBOGUS': nothing gives front-end tags: use memory_loads or memory_stores");
     refused("execution_event:NBOGUS0", "'execution_event:NBOGUS0': nothing gives execution tags: use a metric, as scalar_DP_retired");
@@ -354,6 +362,43 @@ static void test_options_of_the_extension_are_registers(void **state) {
     assert_true(written(&plan, TL_MSR_CCCR + places[2].counter) & TL_CCCR_OVF_PMI_T1);
 }
 
+// As the PMU has them once all is written: a CCCR of another mode would set other bounds.
+static void test_bounds_of_active_threads_are_registers(void **state) {
+    static const struct {
+        const char *text;
+        uint64_t xcccr, idle;
+        uint32_t mode;
+    } rows[] = {
+        {"uops_retired:NBOGUS:active=1..2", 0x201, 0, 3},
+        {"uops_retired:NBOGUS:active=1", 0x101, 0, 1},
+        {"uops_retired:NBOGUS:active=3..7:without=2", 0x703, 2, 3},
+        {"uops_retired:NBOGUS:with=5", UINT64_C(0x50000ff00), 0, 3},
+        {"uops_retired:NBOGUS:with=4:active=2..2", UINT64_C(0x400000202), 0, 2},
+        {"uops_retired:NBOGUS:with=1:active=single", UINT64_C(0x100000101), 0, 1},
+        {"uops_retired:NBOGUS:without=0x80000000", 0xff00, 0x80000000, 3},
+    };
+    (void)state;
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        tl_arena arena = {0};
+        tl_netburst_settings settings = tl_netburst_default_settings;
+        tl_netburst *n;
+        tl_netburst_plan plan;
+        uint64_t value = 0;
+        tl_error err = {0};
+        settings.nbx = 1;
+        assert_int_equal(tl_netburst_new(&settings, 2, NULL, &arena, &n, &err), TL_OK);
+        assert_int_equal(planned(&rows[i].text, 1, &plan, &err), TL_OK);
+        for (uint32_t k = 0; k < plan.n_writes; k++)
+            assert_int_equal(tl_netburst_wrmsr(n, 0, plan.writes[k].msr, plan.writes[k].value), TL_OK);
+        assert_int_equal(tl_netburst_rdmsr(n, 0, TL_MSR_NBX_XCCCR + plan.places[0].counter, &value), TL_OK);
+        assert_int_equal(value, rows[i].xcccr);
+        assert_int_equal(tl_netburst_rdmsr(n, 0, TL_MSR_NBX_IDLE + plan.places[0].counter, &value), TL_OK);
+        assert_int_equal(value, rows[i].idle);
+        assert_int_equal(written(&plan, TL_MSR_CCCR + plan.places[0].counter) >> TL_CCCR_THREAD_LSB & 3, rows[i].mode);
+        tl_arena_done(&arena);
+    }
+}
+
 static void test_eighteen_events_count_at_once(void **state) {
     (void)state;
     static const char *const texts[] = {
@@ -458,6 +503,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_events_that_need_one_thing_are_named_with_what_fits),
     cmocka_unit_test(test_a_plan_connects_each_counter_to_its_detector),
     cmocka_unit_test(test_options_of_the_extension_are_registers),
+    cmocka_unit_test(test_bounds_of_active_threads_are_registers),
     cmocka_unit_test(test_eighteen_events_count_at_once),
     cmocka_unit_test(test_any_text_is_read_or_refused),
 };

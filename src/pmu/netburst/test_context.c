@@ -2,11 +2,8 @@
 // Extension NBX: contexts, filters, banks, periods that vary, samples of any counter and their
 // records, against rules written from docs/netburst.md, section 10.
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/bits.h"
-#include "base/testing.h"
-#include "pmu/netburst/netburst.h"
+#include "pmu/netburst/test_rig.h"
 
 // Counters that select the detector of uops, and those of page walks.
 enum { MSR_CRU_ESCR0 = 0x3b8, MSR_CRU_ESCR2 = 0x3cc, MSR_PMH_ESCR0 = 0x3ac, UOPS = 12, CLOCKS = 13, ALL = 16, WALKS = 0 };
@@ -17,46 +14,13 @@ static const uint64_t EACH_CLOCK = TL_CCCR_COMPARE | TL_CCCR_COMPLEMENT | 15 << 
 static const uint64_t MINUS = UINT64_C(1) << TL_NETBURST_WIDTH_BITS;
 
 static uint64_t seed;
-static uint64_t draw(uint64_t n) {
-    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (seed >> 33) % n;
-}
 
-// Memory of debug store areas from AREA on.
-enum { AREA = 0x1000, MEMORY = 4096, BASE = AREA + 0x100 };
-typedef struct rig {
-    tl_arena arena;
-    tl_netburst *n;
-    uint8_t memory[MEMORY];
-    uint32_t n_interrupts;
-} rig;
-
-static void note_interrupt(void *ctx, uint32_t thread, bool is_nmi) { ((rig *)ctx)->n_interrupts += is_nmi || thread > 1 ? 100u : 1u; }
-static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
-    rig *r = ctx;
-    (void)thread;
-    if (vaddr < AREA || vaddr - AREA > MEMORY - n_bytes)
-        return false;
-    memcpy(is_write ? &r->memory[vaddr - AREA] : (uint8_t *)bytes, is_write ? (uint8_t *)bytes : &r->memory[vaddr - AREA], n_bytes);
-    return true;
-}
+enum { AREA = PAGE_AT, BASE = AREA + 0x100 };
 
 static void open_rig(rig *r, uint32_t n_threads) {
-    const tl_netburst_host host = {.ctx = r, .interrupt = note_interrupt, .transfer = transfer};
-    tl_netburst_settings settings = tl_netburst_default_settings;
-    tl_error err;
-    *r = (rig){.n = NULL};
-    settings.nbx = 1;
-    assert_int_equal(tl_netburst_new(&settings, n_threads, &host, &r->arena, &r->n, &err), TL_OK);
-}
-static void done(rig *r) { tl_arena_done(&r->arena); }
-static void wrmsr(rig *r, uint32_t thread, uint32_t msr, uint64_t value) {
-    assert_int_equal(tl_netburst_wrmsr(r->n, thread, msr, value), TL_OK);
-}
-static uint64_t rdmsr(rig *r, uint32_t msr) {
-    uint64_t value = 0;
-    assert_int_equal(tl_netburst_rdmsr(r->n, 0, msr, &value), TL_OK);
-    return value;
+    rig_init(r);
+    r->settings.nbx = 1;
+    rig_begin(r, n_threads);
 }
 
 // ---- Clocks of two threads.
@@ -70,10 +34,10 @@ typedef struct clocks {
 
 static void draw_clock(clocks *c) {
     for (uint32_t t = 0; t < 2; t++) {
-        c->class[t] = (uint8_t)draw(3);
-        c->n_uops[t] = (uint8_t)(c->class[t] ? draw(4) : 0);
+        c->class[t] = (uint8_t)draw(&seed, 3);
+        c->n_uops[t] = (uint8_t)(c->class[t] ? draw(&seed, 4) : 0);
     }
-    c->walks = draw(2);
+    c->walks = draw(&seed, 2);
 }
 
 static void tell(rig *r, const clocks *c) {
@@ -92,19 +56,19 @@ static void tell(rig *r, const clocks *c) {
 
 static void switch_to(rig *r, clocks *c, uint32_t thread, uint64_t tag) {
     c->tag[thread] = tag;
-    if (draw(2))
+    if (draw(&seed, 2))
         tl_netburst_set_context(r->n, thread, tag);
     else
-        wrmsr(r, thread, TL_MSR_NBX_CONTEXT, tag);
+        wrmsr_by(r, thread, TL_MSR_NBX_CONTEXT, tag);
 }
 
 static void select_events(rig *r, uint32_t flags) {
-    wrmsr(r, 0, MSR_CRU_ESCR0, ESCR_UOPS | flags);
-    wrmsr(r, 0, MSR_PMH_ESCR0, ESCR_WALKS | flags);
-    wrmsr(r, 0, TL_MSR_CCCR + UOPS, CCCR);
-    wrmsr(r, 0, TL_MSR_CCCR + ALL, CCCR);
-    wrmsr(r, 0, TL_MSR_CCCR + CLOCKS, CCCR | EACH_CLOCK);
-    wrmsr(r, 0, TL_MSR_CCCR + WALKS, CCCR);
+    wrmsr_by(r, 0, MSR_CRU_ESCR0, ESCR_UOPS | flags);
+    wrmsr_by(r, 0, MSR_PMH_ESCR0, ESCR_WALKS | flags);
+    wrmsr_by(r, 0, TL_MSR_CCCR + UOPS, CCCR);
+    wrmsr_by(r, 0, TL_MSR_CCCR + ALL, CCCR);
+    wrmsr_by(r, 0, TL_MSR_CCCR + CLOCKS, CCCR | EACH_CLOCK);
+    wrmsr_by(r, 0, TL_MSR_CCCR + WALKS, CCCR);
 }
 
 // ---- Filters.
@@ -116,22 +80,22 @@ static void test_filters_count_what_the_rule_says(void **state) {
         clocks c = {.walks = false};
         open_rig(&r, 2);
         seed = round;
-        const uint32_t flags = (uint32_t)draw(16);
-        const uint64_t value = draw(16), mask = draw(8), other = draw(16);
+        const uint32_t flags = (uint32_t)draw(&seed, 16);
+        const uint64_t value = draw(&seed, 16), mask = draw(&seed, 8), other = draw(&seed, 16);
         const bool usr = flags & (TL_ESCR_T0_USR | TL_ESCR_T1_USR), os = flags & (TL_ESCR_T0_OS | TL_ESCR_T1_OS);
         uint64_t uops = 0, all = 0, n_clocks = 0, walks = 0;
         select_events(&r, flags);
         for (uint32_t k = 0; k < 3; k++) {
             static const uint32_t filtered[] = {UOPS, CLOCKS, WALKS};
-            wrmsr(&r, 0, TL_MSR_NBX_FILTER + filtered[k], value);
-            wrmsr(&r, 0, TL_MSR_NBX_FILTER_MASK + filtered[k], mask);
+            wrmsr_by(&r, 0, TL_MSR_NBX_FILTER + filtered[k], value);
+            wrmsr_by(&r, 0, TL_MSR_NBX_FILTER_MASK + filtered[k], mask);
         }
-        wrmsr(&r, 0, TL_MSR_NBX_FILTER + ALL, other);
-        wrmsr(&r, 0, TL_MSR_NBX_FILTER_MASK + ALL, 3);
+        wrmsr_by(&r, 0, TL_MSR_NBX_FILTER + ALL, other);
+        wrmsr_by(&r, 0, TL_MSR_NBX_FILTER_MASK + ALL, 3);
         for (uint32_t i = 0; i < 200; i++) {
             bool runs_usr = false, runs_os = false;
-            if (draw(4) == 0)
-                switch_to(&r, &c, (uint32_t)draw(2), draw(16));
+            if (draw(&seed, 4) == 0)
+                switch_to(&r, &c, (uint32_t)draw(&seed, 2), draw(&seed, 16));
             draw_clock(&c);
             tell(&r, &c);
             for (uint32_t t = 0; t < 2; t++) {
@@ -150,7 +114,7 @@ static void test_filters_count_what_the_rule_says(void **state) {
         assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + ALL), all);
         assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + CLOCKS), n_clocks);
         assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + WALKS), walks);
-        done(&r);
+        rig_done(&r);
     }
 }
 
@@ -159,18 +123,18 @@ static void test_each_thread_has_a_tag_of_its_own(void **state) {
     uint64_t value;
     (void)state;
     open_rig(&r, 2);
-    wrmsr(&r, 0, TL_MSR_NBX_CONTEXT, 5);
-    wrmsr(&r, 1, TL_MSR_NBX_CONTEXT, UINT64_MAX);
+    wrmsr_by(&r, 0, TL_MSR_NBX_CONTEXT, 5);
+    wrmsr_by(&r, 1, TL_MSR_NBX_CONTEXT, UINT64_MAX);
     assert_int_equal(rdmsr(&r, TL_MSR_NBX_CONTEXT), 5);
     assert_int_equal(tl_netburst_rdmsr(r.n, 1, TL_MSR_NBX_CONTEXT, &value), TL_OK);
     assert_true(value == UINT64_MAX);
-    done(&r);
+    rig_done(&r);
 }
 
 // ---- Banks.
 
 static uint64_t bank_value(rig *r, uint32_t bank, uint32_t counter, uint64_t *ret_tag) {
-    wrmsr(r, 0, TL_MSR_NBX_BANK, bank);
+    wrmsr_by(r, 0, TL_MSR_NBX_BANK, bank);
     *ret_tag = rdmsr(r, TL_MSR_NBX_BANK_TAG);
     return rdmsr(r, TL_MSR_NBX_BANK_COUNTER + counter);
 }
@@ -189,12 +153,12 @@ static void test_banks_sum_up_to_the_count_of_the_machine(void **state) {
         open_rig(&r, 2);
         seed = round;
         select_events(&r, ALL_THREADS);
-        wrmsr(&r, 0, TL_MSR_CCCR + CLOCKS, CCCR);
-        wrmsr(&r, 0, TL_MSR_NBX_BANKED, 1 << UOPS | 1 << ALL | (uint64_t)1 << (ALL + 32));
+        wrmsr_by(&r, 0, TL_MSR_CCCR + CLOCKS, CCCR);
+        wrmsr_by(&r, 0, TL_MSR_NBX_BANKED, 1 << UOPS | 1 << ALL | (uint64_t)1 << (ALL + 32));
         for (uint32_t i = 0; i < 600; i++) {
-            if (draw(3) == 0) {
-                const uint64_t next = draw(n_tags);
-                switch_to(&r, &c, (uint32_t)draw(2), next);
+            if (draw(&seed, 3) == 0) {
+                const uint64_t next = draw(&seed, n_tags);
+                switch_to(&r, &c, (uint32_t)draw(&seed, 2), next);
                 n_seen += !is_seen[next];
                 is_seen[next] = true;
             }
@@ -222,9 +186,9 @@ static void test_banks_sum_up_to_the_count_of_the_machine(void **state) {
         assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + CLOCKS), uops);
         assert_int_equal(sums[0], uops);
         assert_int_equal(sums[1], uops);
-        wrmsr(&r, 0, TL_MSR_NBX_BANK_STATUS, 0);
+        wrmsr_by(&r, 0, TL_MSR_NBX_BANK_STATUS, 0);
         assert_int_equal(rdmsr(&r, TL_MSR_NBX_BANK_STATUS), c.tag[0] == c.tag[1] ? 1 : 2);
-        done(&r);
+        rig_done(&r);
     }
 }
 
@@ -239,32 +203,32 @@ static void test_a_bank_has_its_preset_and_the_interrupt_that_it_owes(void **sta
     (void)state;
     open_rig(&r, 2);
     select_events(&r, ALL_THREADS);
-    wrmsr(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+    wrmsr_by(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
     tl_netburst_set_lvt(r.n, 0, 0);
-    wrmsr(&r, 0, TL_MSR_NBX_PRESET + UOPS, 7);
-    wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 1);
-    wrmsr(&r, 0, TL_MSR_NBX_BANKED, 1 << UOPS);
+    wrmsr_by(&r, 0, TL_MSR_NBX_PRESET + UOPS, 7);
+    wrmsr_by(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 1);
+    wrmsr_by(&r, 0, TL_MSR_NBX_BANKED, 1 << UOPS);
     one_uop(&r); // wraps: the next count of this context interrupts
-    wrmsr(&r, 0, TL_MSR_NBX_CONTEXT, 1);
+    wrmsr_by(&r, 0, TL_MSR_NBX_CONTEXT, 1);
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), 7);
     one_uop(&r);
-    assert_int_equal(r.n_interrupts, 0);
+    assert_int_equal(r.n_interrupts[0], 0);
     assert_int_equal(bank_value(&r, 0, UOPS, &tag), 0);
-    wrmsr(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, 20); // of a context that does not run
+    wrmsr_by(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, 20); // of a context that does not run
     assert_int_equal(bank_value(&r, 1, UOPS, &tag), 8);
-    wrmsr(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, 30); // of the one that does
+    wrmsr_by(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, 30); // of the one that does
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), 30);
-    wrmsr(&r, 0, TL_MSR_NBX_CONTEXT, 0);
+    wrmsr_by(&r, 0, TL_MSR_NBX_CONTEXT, 0);
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), 20);
     one_uop(&r);
-    assert_int_equal(r.n_interrupts, 1);
+    assert_int_equal(r.n_interrupts[0], 1);
     // A counter that leaves the banks keeps its value, and its bank has it.
-    wrmsr(&r, 0, TL_MSR_NBX_BANKED, 0);
-    wrmsr(&r, 0, TL_MSR_NBX_CONTEXT, 1);
+    wrmsr_by(&r, 0, TL_MSR_NBX_BANKED, 0);
+    wrmsr_by(&r, 0, TL_MSR_NBX_CONTEXT, 1);
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), 21);
     assert_int_equal(bank_value(&r, 0, UOPS, &tag), 21);
     assert_int_equal(bank_value(&r, 1, UOPS, &tag), 30);
-    done(&r);
+    rig_done(&r);
 }
 
 // ---- Samples.
@@ -282,9 +246,9 @@ static void put_area(rig *r, uint32_t maximum) {
     for (uint32_t i = 0; i < 4; i++)
         put(r, 0x10 + 4 * i, pointers[i], 4);
     put(r, 0x20, 12345, 8);
-    wrmsr(r, 0, TL_MSR_DS_AREA, AREA);
+    wrmsr_by(r, 0, TL_MSR_DS_AREA, AREA);
     tl_netburst_set_lvt(r->n, 0, 0); // an interrupt would be seen
-    wrmsr(r, 0, TL_MSR_PEBS_ENABLE, TL_PEBS_MY_THREAD);
+    wrmsr_by(r, 0, TL_MSR_PEBS_ENABLE, TL_PEBS_MY_THREAD);
 }
 
 // A branch that retires in thread 0, user mode. Returns whether an assist came before it.
@@ -314,16 +278,16 @@ static void test_a_counter_of_any_retirement_event_samples_precisely(void **stat
     (void)state;
     open_rig(&r, 2);
     put_area(&r, BASE + 10 * RECORD);
-    wrmsr(&r, 0, TL_MSR_NBX_CONTROL, TL_NBX_EXTENDED);
-    wrmsr(&r, 0, TL_MSR_NBX_CONTEXT, 0xabcdef);
-    wrmsr(&r, 0, MSR_CRU_ESCR2, (ESCR_BRANCHES & ~(5 << TL_ESCR_MASK_LSB)) | TL_ESCR_T0_USR);
-    wrmsr(&r, 0, TL_MSR_NBX_PRESET + 12, MINUS - N);
-    wrmsr(&r, 0, TL_MSR_COUNTER + 12, MINUS - N);
-    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << 12);
-    wrmsr(&r, 0, TL_MSR_CCCR + 12, TL_CCCR_ENABLE | 5 << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB | TL_CCCR_OVF_PMI_T0);
+    wrmsr_by(&r, 0, TL_MSR_NBX_CONTROL, TL_NBX_EXTENDED);
+    wrmsr_by(&r, 0, TL_MSR_NBX_CONTEXT, 0xabcdef);
+    wrmsr_by(&r, 0, MSR_CRU_ESCR2, (ESCR_BRANCHES & ~(5 << TL_ESCR_MASK_LSB)) | TL_ESCR_T0_USR);
+    wrmsr_by(&r, 0, TL_MSR_NBX_PRESET + 12, MINUS - N);
+    wrmsr_by(&r, 0, TL_MSR_COUNTER + 12, MINUS - N);
+    wrmsr_by(&r, 0, TL_MSR_NBX_SAMPLE, 1 << 12);
+    wrmsr_by(&r, 0, TL_MSR_CCCR + 12, TL_CCCR_ENABLE | 5 << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB | TL_CCCR_OVF_PMI_T0);
     for (uint32_t i = 0; i < 400; i++) {
         seed = i;
-        const uint16_t outcome = (uint16_t)(1 << draw(4));
+        const uint16_t outcome = (uint16_t)(1 << draw(&seed, 4));
         const bool is_mispredicted = outcome & 10;
         const bool is_captured = retire_branch(&r, outcome, values);
         // Event N + 1 is captured, and counts when it begins again: the period is N.
@@ -346,8 +310,8 @@ static void test_a_counter_of_any_retirement_event_samples_precisely(void **stat
         for (uint32_t k = 0; k < 8; k++)
             assert_int_equal(get(&r, at + 40 + 8 * k, 8), wanted[k]);
     }
-    assert_int_equal(r.n_interrupts, 0);
-    done(&r);
+    assert_int_equal(r.n_interrupts[0], 0);
+    rig_done(&r);
 }
 
 // Counter 0 samples page walks: the next instruction that retires has the record.
@@ -357,11 +321,11 @@ static void test_a_counter_of_any_event_samples_the_next_instruction(void **stat
     (void)state;
     open_rig(&r, 2);
     put_area(&r, AREA + MEMORY);
-    wrmsr(&r, 0, MSR_PMH_ESCR0, ESCR_WALKS | ALL_THREADS);
-    wrmsr(&r, 0, TL_MSR_NBX_PRESET + WALKS, MINUS - 3);
-    wrmsr(&r, 0, TL_MSR_COUNTER + WALKS, MINUS - 3);
-    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << WALKS);
-    wrmsr(&r, 0, TL_MSR_CCCR + WALKS, CCCR | TL_CCCR_OVF_PMI_T0);
+    wrmsr_by(&r, 0, MSR_PMH_ESCR0, ESCR_WALKS | ALL_THREADS);
+    wrmsr_by(&r, 0, TL_MSR_NBX_PRESET + WALKS, MINUS - 3);
+    wrmsr_by(&r, 0, TL_MSR_COUNTER + WALKS, MINUS - 3);
+    wrmsr_by(&r, 0, TL_MSR_NBX_SAMPLE, 1 << WALKS);
+    wrmsr_by(&r, 0, TL_MSR_CCCR + WALKS, CCCR | TL_CCCR_OVF_PMI_T0);
     for (uint32_t i = 1; i <= 30; i++) {
         tell(&r, &walk);
         assert_int_equal(retire_branch(&r, 1, values), i % 3 == 0);
@@ -369,15 +333,15 @@ static void test_a_counter_of_any_event_samples_the_next_instruction(void **stat
     }
     assert_int_equal(tl_netburst_samples_of(r.n, 0).n_stored, 10);
     assert_int_equal(get(&r, AREA + 0x14, 4), BASE + 10 * 40); // records are not extended
-    assert_int_equal(r.n_interrupts, 0);
+    assert_int_equal(r.n_interrupts[0], 0);
     // Each clock overflows; the program goes on.
-    wrmsr(&r, 0, TL_MSR_NBX_PRESET + WALKS, MINUS - 1);
+    wrmsr_by(&r, 0, TL_MSR_NBX_PRESET + WALKS, MINUS - 1);
     for (uint32_t i = 0; i < 10; i++) {
         tell(&r, &walk);
         (void)retire_branch(&r, 1, values);
     }
     assert_true(tl_netburst_samples_of(r.n, 0).n_stored > 15);
-    done(&r);
+    rig_done(&r);
 }
 
 // An area that is not there stops no period of NBX_SAMPLE.
@@ -386,16 +350,16 @@ static void test_a_preset_survives_an_area_that_is_not_there(void **state) {
     (void)state;
     open_rig(&r, 2);
     put_area(&r, AREA + MEMORY);
-    wrmsr(&r, 0, TL_MSR_DS_AREA, 0x900000);
-    wrmsr(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
-    wrmsr(&r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - 5);
-    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
-    wrmsr(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
-    wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 5);
+    wrmsr_by(&r, 0, TL_MSR_DS_AREA, 0x900000);
+    wrmsr_by(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
+    wrmsr_by(&r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - 5);
+    wrmsr_by(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
+    wrmsr_by(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+    wrmsr_by(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 5);
     for (uint32_t i = 0; i < 51; i++)
         (void)retire_branch(&r, 1, values);
     assert_int_equal(tl_netburst_samples_of(r.n, 0).n_faults, 10);
-    done(&r);
+    rig_done(&r);
 }
 
 // An instruction that executes alone counts, and is never captured.
@@ -405,15 +369,15 @@ static void test_what_executes_alone_counts(void **state) {
     (void)state;
     open_rig(&r, 2);
     put_area(&r, AREA + MEMORY);
-    wrmsr(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
-    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
-    wrmsr(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
-    wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 5);
+    wrmsr_by(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
+    wrmsr_by(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
+    wrmsr_by(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+    wrmsr_by(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 5);
     for (uint32_t i = 0; i < 9; i++)
         tl_netburst_has_retired(r.n, 0, &one, 1, TL_ESCR_T0_USR);
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), 0); // armed: nothing counts until the sample
     assert_true(retire_branch(&r, 1, values));
-    done(&r);
+    rig_done(&r);
 }
 
 // An armed counter is its context's own.
@@ -422,13 +386,13 @@ static void test_a_sample_belongs_to_the_context_that_armed_it(void **state) {
     (void)state;
     open_rig(&r, 2);
     put_area(&r, AREA + MEMORY);
-    wrmsr(&r, 0, TL_MSR_NBX_CONTROL, TL_NBX_EXTENDED);
-    wrmsr(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
-    wrmsr(&r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - 3);
-    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
-    wrmsr(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
-    wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 3);
-    wrmsr(&r, 0, TL_MSR_NBX_BANKED, 1 << UOPS);
+    wrmsr_by(&r, 0, TL_MSR_NBX_CONTROL, TL_NBX_EXTENDED);
+    wrmsr_by(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
+    wrmsr_by(&r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - 3);
+    wrmsr_by(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
+    wrmsr_by(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+    wrmsr_by(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 3);
+    wrmsr_by(&r, 0, TL_MSR_NBX_BANKED, 1 << UOPS);
     for (uint32_t i = 0; i < 3; i++)
         assert_false(retire_branch(&r, 1, values));
     tl_netburst_set_context(r.n, 0, 1);
@@ -439,19 +403,19 @@ static void test_a_sample_belongs_to_the_context_that_armed_it(void **state) {
     assert_true(retire_branch(&r, 1, values));
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(get(&r, BASE + i * (40 + TL_NBX_RECORD_BYTES) + 40 + 56, 8), 3);
-    done(&r);
+    rig_done(&r);
 }
 
 static void begin_banked_samples(rig *r, uint64_t period, uint64_t preset) {
     open_rig(r, 2);
     put_area(r, AREA + MEMORY);
-    wrmsr(r, 0, TL_MSR_NBX_CONTROL, TL_NBX_EXTENDED);
-    wrmsr(r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
-    wrmsr(r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - preset);
-    wrmsr(r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
-    wrmsr(r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
-    wrmsr(r, 0, TL_MSR_COUNTER + UOPS, MINUS - period);
-    wrmsr(r, 0, TL_MSR_NBX_BANKED, 1 << UOPS);
+    wrmsr_by(r, 0, TL_MSR_NBX_CONTROL, TL_NBX_EXTENDED);
+    wrmsr_by(r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
+    wrmsr_by(r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - preset);
+    wrmsr_by(r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
+    wrmsr_by(r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+    wrmsr_by(r, 0, TL_MSR_COUNTER + UOPS, MINUS - period);
+    wrmsr_by(r, 0, TL_MSR_NBX_BANKED, 1 << UOPS);
 }
 
 static void retire_uncaptured(rig *r, uint32_t n) {
@@ -472,10 +436,10 @@ static void test_a_record_has_the_period_of_its_bank(void **state) {
     assert_true(retire_branch(&r, 1, values));
     tl_netburst_set_context(r.n, 0, 1);
     assert_true(retire_branch(&r, 1, values));
-    wrmsr(&r, 0, TL_MSR_NBX_BANK, 1);
-    wrmsr(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, MINUS - 2); // of the context that runs
-    wrmsr(&r, 0, TL_MSR_NBX_BANK, 0);
-    wrmsr(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, MINUS - 4);
+    wrmsr_by(&r, 0, TL_MSR_NBX_BANK, 1);
+    wrmsr_by(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, MINUS - 2); // of the context that runs
+    wrmsr_by(&r, 0, TL_MSR_NBX_BANK, 0);
+    wrmsr_by(&r, 0, TL_MSR_NBX_BANK_COUNTER + UOPS, MINUS - 4);
     retire_uncaptured(&r, 2);
     assert_true(retire_branch(&r, 1, values));
     tl_netburst_set_context(r.n, 0, 0);
@@ -483,7 +447,7 @@ static void test_a_record_has_the_period_of_its_bank(void **state) {
     assert_true(retire_branch(&r, 1, values));
     for (uint32_t i = 0; i < TL_COUNT_OF(periods); i++)
         assert_int_equal(get(&r, BASE + i * (40 + TL_NBX_RECORD_BYTES) + 40 + 56, 8), periods[i]);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_emptied_banks_leave_the_counter_as_it_is(void **state) {
@@ -493,12 +457,12 @@ static void test_emptied_banks_leave_the_counter_as_it_is(void **state) {
     begin_banked_samples(&r, 100, 50);
     tl_netburst_set_context(r.n, 0, 7);
     retire_uncaptured(&r, 2);
-    wrmsr(&r, 0, TL_MSR_NBX_BANK_STATUS, 0);
+    wrmsr_by(&r, 0, TL_MSR_NBX_BANK_STATUS, 0);
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), MINUS - 48);
     assert_int_equal(rdmsr(&r, TL_MSR_NBX_BANK_STATUS), 1);
     assert_int_equal(bank_value(&r, 0, UOPS, &tag), MINUS - 48);
     assert_int_equal(tag, 7);
-    done(&r);
+    rig_done(&r);
 }
 
 // A counter of clocks is armed again before the instruction behind the assist retires.
@@ -509,11 +473,11 @@ static void test_the_instruction_behind_an_assist_retires(void **state) {
     (void)state;
     open_rig(&r, 2);
     put_area(&r, AREA + MEMORY);
-    wrmsr(&r, 0, MSR_CRU_ESCR0, ESCR_UOPS | ALL_THREADS);
-    wrmsr(&r, 0, TL_MSR_NBX_PRESET + CLOCKS, MINUS - 1);
-    wrmsr(&r, 0, TL_MSR_COUNTER + CLOCKS, MINUS - 1);
-    wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << CLOCKS);
-    wrmsr(&r, 0, TL_MSR_CCCR + CLOCKS, CCCR | EACH_CLOCK | TL_CCCR_OVF_PMI_T0);
+    wrmsr_by(&r, 0, MSR_CRU_ESCR0, ESCR_UOPS | ALL_THREADS);
+    wrmsr_by(&r, 0, TL_MSR_NBX_PRESET + CLOCKS, MINUS - 1);
+    wrmsr_by(&r, 0, TL_MSR_COUNTER + CLOCKS, MINUS - 1);
+    wrmsr_by(&r, 0, TL_MSR_NBX_SAMPLE, 1 << CLOCKS);
+    wrmsr_by(&r, 0, TL_MSR_CCCR + CLOCKS, CCCR | EACH_CLOCK | TL_CCCR_OVF_PMI_T0);
     for (uint32_t i = 0; i < 4; i++) {
         tell(&r, &clock);
         assert_false(tl_netburst_retires(r.n, 0, &one, 1, TL_ESCR_T0_USR));
@@ -525,7 +489,7 @@ static void test_the_instruction_behind_an_assist_retires(void **state) {
             tl_netburst_has_retired(r.n, 0, &one, 1, TL_ESCR_T0_USR);
     }
     assert_int_equal(tl_netburst_samples_of(r.n, 0).n_stored, 4);
-    done(&r);
+    rig_done(&r);
 }
 
 // Each event of retirement is captured at an instruction that has it, and at no other.
@@ -543,16 +507,16 @@ static void test_each_event_of_retirement_is_precise(void **state) {
         rig r;
         open_rig(&r, 2);
         put_area(&r, AREA + MEMORY);
-        wrmsr(&r, 0, rows[i].escr, (uint64_t)rows[i].code << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | TL_ESCR_T0_USR);
-        wrmsr(&r, 0, TL_MSR_NBX_PRESET + 12, MINUS - 1);
-        wrmsr(&r, 0, TL_MSR_COUNTER + 12, MINUS - 1);
-        wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << 12);
-        wrmsr(&r, 0, TL_MSR_CCCR + 12,
-              (CCCR & ~(UINT64_C(7) << TL_CCCR_SELECT_LSB)) | rows[i].select << TL_CCCR_SELECT_LSB | TL_CCCR_OVF_PMI_T0);
+        wrmsr_by(&r, 0, rows[i].escr, (uint64_t)rows[i].code << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | TL_ESCR_T0_USR);
+        wrmsr_by(&r, 0, TL_MSR_NBX_PRESET + 12, MINUS - 1);
+        wrmsr_by(&r, 0, TL_MSR_COUNTER + 12, MINUS - 1);
+        wrmsr_by(&r, 0, TL_MSR_NBX_SAMPLE, 1 << 12);
+        wrmsr_by(&r, 0, TL_MSR_CCCR + 12,
+                 (CCCR & ~(UINT64_C(7) << TL_CCCR_SELECT_LSB)) | rows[i].select << TL_CCCR_SELECT_LSB | TL_CCCR_OVF_PMI_T0);
         assert_true(tl_netburst_retires(r.n, 0, &with, 1, TL_ESCR_T0_USR));
         assert_true(tl_netburst_retires(r.n, 0, &without, 1, TL_ESCR_T0_USR));
         assert_false(tl_netburst_retires(r.n, 0, &with, 1, TL_ESCR_T0_USR));
-        done(&r);
+        rig_done(&r);
     }
 }
 
@@ -576,22 +540,22 @@ static void test_periods_vary_as_the_register_says(void **state) {
         uint32_t lfsr = seeds[k] ? seeds[k] : 1;
         open_rig(&r, 2);
         put_area(&r, AREA + MEMORY);
-        wrmsr(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
-        wrmsr(&r, 0, TL_MSR_NBX_RANDOM, MASK | (uint64_t)seeds[k] << TL_NBX_SEED_LSB);
-        wrmsr(&r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - 1000);
-        wrmsr(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
-        wrmsr(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
-        wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 1);
+        wrmsr_by(&r, 0, MSR_CRU_ESCR0, 2 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB | ALL_THREADS);
+        wrmsr_by(&r, 0, TL_MSR_NBX_RANDOM, MASK | (uint64_t)seeds[k] << TL_NBX_SEED_LSB);
+        wrmsr_by(&r, 0, TL_MSR_NBX_PRESET + UOPS, MINUS - 1000);
+        wrmsr_by(&r, 0, TL_MSR_NBX_SAMPLE, 1 << UOPS);
+        wrmsr_by(&r, 0, TL_MSR_CCCR + UOPS, CCCR | TL_CCCR_OVF_PMI_T0);
+        wrmsr_by(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 1);
         (void)retire_branch(&r, 1, values);
         for (uint32_t i = 0; i < 20; i++) {
             assert_true(retire_branch(&r, 1, values)); // then it counts 1
             lfsr = step32(lfsr);
             const uint64_t first = ((MINUS - 1000) & ~(uint64_t)MASK) | (lfsr & MASK);
             assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + UOPS), first + 1);
-            wrmsr(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 1);
+            wrmsr_by(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 1);
             assert_false(retire_branch(&r, 1, values));
         }
-        done(&r);
+        rig_done(&r);
     }
 }
 
@@ -610,7 +574,7 @@ static void test_the_example_of_the_manual_works(void **state) {
     open_rig(&r, 2);
     put_area(&r, AREA + MEMORY);
     for (size_t i = 0; i < TL_COUNT_OF(writes); i++)
-        wrmsr(&r, 0, writes[i].msr, writes[i].value);
+        wrmsr_by(&r, 0, writes[i].msr, writes[i].value);
     for (uint32_t i = 0; n < 20; i++) {
         assert_false(retire_branch(&r, 1, values)); // a well predicted branch
         n += retire_branch(&r, i % 2 ? 2 : 8, values);
@@ -622,7 +586,7 @@ static void test_the_example_of_the_manual_works(void **state) {
     }
     assert_in_range(sum, 993 * n + 1, 1000 * n - 1);
     assert_int_equal(rdmsr(&r, TL_MSR_NBX_BANK_STATUS), 1);
-    done(&r);
+    rig_done(&r);
 }
 
 int main(void) {

@@ -5,40 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bits.h"
-#include "base/testing.h"
-#include "pmu/netburst/netburst.h"
 #include "pmu/netburst/state.h"
-
-typedef struct rig {
-    tl_arena arena;
-    tl_netburst *n;
-    tl_netburst_settings settings;
-    uint32_t n_interrupts[TL_NETBURST_THREADS];
-} rig;
-
-static void note_interrupt(void *ctx, uint32_t thread, bool is_nmi) { ((rig *)ctx)->n_interrupts[thread] += 1 + is_nmi; }
-
-static void begin(rig *r, uint32_t n_threads) {
-    const tl_netburst_host host = {.ctx = r, .interrupt = note_interrupt};
-    tl_error err;
-    assert_int_equal(tl_netburst_new(&r->settings, n_threads, &host, &r->arena, &r->n, &err), TL_OK);
-}
-static rig new_rig(void) { return (rig){.settings = tl_netburst_default_settings}; }
-static void done(rig *r) { tl_arena_done(&r->arena); }
-
-static void wrmsr(rig *r, uint32_t msr, uint64_t value) { assert_int_equal(tl_netburst_wrmsr(r->n, 0, msr, value), TL_OK); }
-static uint64_t rdmsr(rig *r, uint32_t msr) {
-    uint64_t value = 0;
-    assert_int_equal(tl_netburst_rdmsr(r->n, 0, msr, &value), TL_OK);
-    return value;
-}
-static uint64_t counter(rig *r, uint32_t i) { return rdmsr(r, TL_MSR_COUNTER + i); }
-
-static void count(rig *r, uint64_t n_clocks, uint8_t active, const tl_netburst_occurrence *list, uint32_t n) {
-    const tl_netburst_clock clock = {.n_clocks = n_clocks, .active = active, .occurrences = list, .n_occurrences = n};
-    tl_netburst_count(r->n, &clock);
-}
+#include "pmu/netburst/test_rig.h"
 
 // Register values of section "Worked values" of the specification.
 enum { UOPS_T0 = 0x0200020c, CCCR_UOPS = 0x00039000, MSR_CRU_ESCR0 = 0x3b8, MSR_CRU_ESCR2 = 0x3cc };
@@ -172,46 +140,42 @@ static void naive_clock(naive *m, const tl_netburst_clock *clock) {
 }
 
 static uint64_t state = 1;
-static uint64_t draw(uint64_t n) {
-    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (state >> 33) % n;
-}
 
 static uint64_t draw_cccr(void) {
-    const uint64_t bits = draw(1 << 30) << 2 ^ draw(1 << 30);
-    return (bits & UINT64_C(0xcffce000)) | (draw(4) != 0 ? 3 : draw(4)) << 16 | (uint64_t)(draw(3) != 0) << 12 |
-           (draw(2) == 0 ? bits & 0xfff & (1 << 11) : 0);
+    const uint64_t bits = draw(&state, 1 << 30) << 2 ^ draw(&state, 1 << 30);
+    return (bits & UINT64_C(0xcffce000)) | (draw(&state, 4) != 0 ? 3 : draw(&state, 4)) << 16 | (uint64_t)(draw(&state, 3) != 0) << 12 |
+           (draw(&state, 2) == 0 ? bits & 0xfff & (1 << 11) : 0);
 }
 
 static uint64_t draw_escr(uint32_t msr) {
-    const uint64_t code = (msr & ~1u) == 0x3b8   ? 1 + draw(2)
+    const uint64_t code = (msr & ~1u) == 0x3b8   ? 1 + draw(&state, 2)
                           : (msr & ~1u) == 0x3cc ? 6
                           : (msr & ~1u) == 0x3ac ? 1
                           : (msr & ~1u) == 0x3a4 ? 0xa
                           : (msr & ~1u) == 0x3c2 ? 4
-                                                 : draw(64);
-    return (draw(8) == 0 ? draw(128) : code) << 25 | draw(1 << 16) << 9 | draw(16);
+                                                 : draw(&state, 64);
+    return (draw(&state, 8) == 0 ? draw(&state, 128) : code) << 25 | draw(&state, 1 << 16) << 9 | draw(&state, 16);
 }
 
 static uint32_t draw_select(uint32_t i) {
     static const uint32_t selects[] = {4, 2, 1, 4};
     const uint32_t block = i < 4 ? 0 : i < 8 ? 1 : i < 12 ? 2 : 3;
-    if (block == 3 && draw(3) == 0)
+    if (block == 3 && draw(&state, 3) == 0)
         return 5;
-    return draw(6) == 0 ? (uint32_t)draw(8) : selects[block];
+    return draw(&state, 6) == 0 ? (uint32_t)draw(&state, 8) : selects[block];
 }
 
 static void write_both(rig *r, naive *m) {
-    const uint32_t i = (uint32_t)draw(TL_NETBURST_COUNTERS);
-    switch (draw(4)) {
+    const uint32_t i = (uint32_t)draw(&state, TL_NETBURST_COUNTERS);
+    switch (draw(&state, 4)) {
     case 0: {
-        const uint64_t value = draw(3) == 0 ? draw(1 << 30) : TL_NETBURST_VALUE - draw(200);
+        const uint64_t value = draw(&state, 3) == 0 ? draw(&state, 1 << 30) : TL_NETBURST_VALUE - draw(&state, 200);
         wrmsr(r, TL_MSR_COUNTER + i, value);
         m->counter[i] = value;
         return;
     }
     case 1: {
-        const uint32_t k = (uint32_t)draw(TL_N_ESCRS);
+        const uint32_t k = (uint32_t)draw(&state, TL_N_ESCRS);
         if (k == TL_SSU_ESCR1)
             return;
         m->escr[k] = draw_escr(naive_msrs[k]);
@@ -241,7 +205,7 @@ static void write_both(rig *r, naive *m) {
 }
 
 static void unmask_both(rig *r, naive *m) {
-    const uint32_t t = (uint32_t)draw(2);
+    const uint32_t t = (uint32_t)draw(&state, 2);
     m->masked[t] = false;
     naive_deliver(m);
     tl_netburst_set_lvt(r->n, t, 0);
@@ -262,28 +226,30 @@ static void run_program(uint32_t program) {
     static const uint8_t events[] = {TL_NB_UOPS_RETIRED,   TL_NB_INSTR_RETIRED, TL_NB_BRANCH_RETIRED,
                                      TL_NB_PAGE_WALK_TYPE, TL_NB_SCALAR_SP_UOP, TL_NB_RETIRED_BRANCH_TYPE};
     static const uint8_t actives[] = {0, 4, 8, 1, 2, 5, 6, 9, 10};
-    rig r = new_rig();
+    rig r;
+    rig_init(&r);
     naive m = {.masked = {true, true}};
     state = program * UINT64_C(0x9e3779b97f4a7c15) + 7;
     r.settings.errata_are_none = 1;
-    r.settings.any_needs_active = (uint32_t)draw(2);
-    r.settings.power_gate = (uint32_t)draw(2);
+    r.settings.any_needs_active = (uint32_t)draw(&state, 2);
+    r.settings.power_gate = (uint32_t)draw(&state, 2);
     m.any_needs_active = r.settings.any_needs_active;
     m.gates = r.settings.power_gate;
-    begin(&r, 2);
+    rig_begin(&r, 2);
     // Both forms of the lanes, which stay open for some clocks.
     tl_netburst_lanes_choose(&r.n->lanes, program % 2 != 0);
-    const uint64_t between_checks = 1 + draw(10);
+    const uint64_t between_checks = 1 + draw(&state, 10);
     for (uint32_t k = 0; k < 30; k++)
         write_both(&r, &m);
     for (uint32_t step = 0; step < 60; step++) {
         tl_netburst_occurrence list[6];
-        const uint32_t n = (uint32_t)draw(7);
+        const uint32_t n = (uint32_t)draw(&state, 7);
         for (uint32_t k = 0; k < n; k++)
-            list[k] = (tl_netburst_occurrence){events[draw(TL_COUNT_OF(events))], (uint8_t)(draw(5) == 0 ? 0 : 1u << draw(4)),
-                                               (uint16_t)(1 + draw(9)), (uint16_t)draw(1 << 16)};
-        const tl_netburst_clock clock = {.n_clocks = draw(500) == 0 ? 1 + draw(5000) : 1 + draw(12),
-                                         .active = actives[draw(TL_COUNT_OF(actives))],
+            list[k] = (tl_netburst_occurrence){events[draw(&state, TL_COUNT_OF(events))],
+                                               (uint8_t)(draw(&state, 5) == 0 ? 0 : 1u << draw(&state, 4)), (uint16_t)(1 + draw(&state, 9)),
+                                               (uint16_t)draw(&state, 1 << 16)};
+        const tl_netburst_clock clock = {.n_clocks = draw(&state, 500) == 0 ? 1 + draw(&state, 5000) : 1 + draw(&state, 12),
+                                         .active = actives[draw(&state, TL_COUNT_OF(actives))],
                                          .occurrences = list,
                                          .n_occurrences = n};
         tl_netburst_count(r.n, &clock);
@@ -291,13 +257,13 @@ static void run_program(uint32_t program) {
             naive_clock(&m, &clock);
         if (step % between_checks == 0)
             check_equal(&r, &m, program, step);
-        if (draw(4) == 0)
+        if (draw(&state, 4) == 0)
             write_both(&r, &m);
-        if (draw(4) == 0)
+        if (draw(&state, 4) == 0)
             unmask_both(&r, &m);
     }
     check_equal(&r, &m, program, 60);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_the_rule_equals_one_that_knows_no_short_cuts(void **unused) {
@@ -312,21 +278,23 @@ static void test_the_rule_equals_one_that_knows_no_short_cuts(void **unused) {
 
 static void test_every_pair_of_counter_and_select_is_routed_as_the_table_says(void **unused) {
     (void)unused;
-    rig r = new_rig();
-    begin(&r, 2);
+    rig r;
+    rig_init(&r);
+    rig_begin(&r, 2);
     for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++)
         for (uint32_t select = 0; select < 8; select++) {
             const tl_escr escr = tl_netburst_route(r.n, i, select);
             assert_int_equal(escr == TL_N_ESCRS ? 0 : naive_msrs[escr], naive_route(i, select));
         }
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_interrupt_comes_at_the_event_after_the_overflow(void **unused) {
     (void)unused;
     static const tl_netburst_occurrence one = {TL_NB_UOPS_RETIRED, TL_ESCR_T0_USR, 1, 1};
-    rig r = new_rig();
-    begin(&r, 2);
+    rig r;
+    rig_init(&r);
+    rig_begin(&r, 2);
     tl_netburst_set_lvt(r.n, 0, 0);
     wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
     wrmsr(&r, TL_MSR_COUNTER + 12, (uint64_t)-4); // five events
@@ -338,13 +306,14 @@ static void test_interrupt_comes_at_the_event_after_the_overflow(void **unused) 
         assert_int_equal(r.n_interrupts[0], i >= 5);
     }
     assert_int_equal(r.n_interrupts[1], 0);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_interrupt_masks_itself_and_comes_again_while_the_flag_stands(void **unused) {
     (void)unused;
-    rig r = new_rig();
-    begin(&r, 2);
+    rig r;
+    rig_init(&r);
+    rig_begin(&r, 2);
     wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
     wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T0 | TL_CCCR_OVF_PMI_T1 | TL_CCCR_FORCE_OVF);
     count(&r, 5, TL_ESCR_T0_USR, &three_uops, 1);
@@ -360,13 +329,14 @@ static void test_interrupt_masks_itself_and_comes_again_while_the_flag_stands(vo
     assert_int_equal(r.n_interrupts[1], 0);
     tl_netburst_set_lvt(r.n, 1, TL_LVT_NMI);
     assert_int_equal(r.n_interrupts[1], 0);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_forced_overflow_interrupts_in_each_clock_that_counts(void **unused) {
     (void)unused;
-    rig r = new_rig();
-    begin(&r, 2);
+    rig r;
+    rig_init(&r);
+    rig_begin(&r, 2);
     wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
     wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T0 | TL_CCCR_FORCE_OVF);
     for (uint32_t i = 1; i <= 7; i++) {
@@ -377,13 +347,14 @@ static void test_forced_overflow_interrupts_in_each_clock_that_counts(void **unu
         wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T0 | TL_CCCR_FORCE_OVF);
     }
     assert_int_equal(counter(&r, 12), 21);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_clocks_are_counted_once_when_an_overflow_parts_them(void **unused) {
     (void)unused;
-    rig r = new_rig();
-    begin(&r, 2);
+    rig r;
+    rig_init(&r);
+    rig_begin(&r, 2);
     wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
     wrmsr(&r, TL_MSR_COUNTER + 12, (uint64_t)-10);
     wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS);
@@ -391,13 +362,14 @@ static void test_clocks_are_counted_once_when_an_overflow_parts_them(void **unus
     count(&r, 100, TL_ESCR_T0_USR, &three_uops, 1);
     assert_int_equal(r.n->n_clocks - before, 100);
     assert_int_equal(counter(&r, 12), 290);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_cascade_begins_in_the_clock_after_its_source(void **unused) {
     (void)unused;
-    rig r = new_rig();
-    begin(&r, 2);
+    rig r;
+    rig_init(&r);
+    rig_begin(&r, 2);
     wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
     wrmsr(&r, MSR_CRU_ESCR0 + 1, UOPS_T0);
     wrmsr(&r, TL_MSR_COUNTER + 14, (uint64_t)-6);
@@ -412,49 +384,32 @@ static void test_cascade_begins_in_the_clock_after_its_source(void **unused) {
     wrmsr(&r, TL_MSR_CCCR + 14, CCCR_UOPS); // clears the flag of the source
     count(&r, 5, TL_ESCR_T0_USR, &three_uops, 1);
     assert_int_equal(counter(&r, 12), 15);
-    done(&r);
-}
-
-static void test_cascaded_counter_of_model_2_raises_no_interrupt(void **unused) {
-    (void)unused;
-    for (uint32_t is_mended = 0; is_mended < 2; is_mended++) {
-        rig r = new_rig();
-        r.settings.errata_are_none = is_mended;
-        begin(&r, 2);
-        tl_netburst_set_lvt(r.n, 0, 0);
-        wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
-        wrmsr(&r, TL_MSR_CCCR + 14, TL_CCCR_OVF);
-        wrmsr(&r, TL_MSR_COUNTER + 12, (uint64_t)-1);
-        wrmsr(&r, TL_MSR_CCCR + 12, (CCCR_UOPS & ~(uint64_t)TL_CCCR_ENABLE) | TL_CCCR_CASCADE | TL_CCCR_OVF_PMI_T0);
-        count(&r, 4, TL_ESCR_T0_USR, &three_uops, 1);
-        assert_int_equal(counter(&r, 12), 11);
-        assert_int_equal(rdmsr(&r, TL_MSR_CCCR + 12) >> 31, 1);
-        assert_int_equal(r.n_interrupts[0], is_mended);
-        done(&r);
-    }
+    rig_done(&r);
 }
 
 // Sums of clocks that nobody reads between them wait, and none of them may wrap.
 static void test_sums_of_many_clocks_lose_nothing(void **unused) {
     (void)unused;
     enum { CLOCKS = 20000, EQUAL_CLOCKS = 300000 };
-    rig r = new_rig();
+    rig r;
+    rig_init(&r);
     const tl_netburst_occurrence most = {TL_NB_UOPS_RETIRED, TL_ESCR_T0_USR, TL_NETBURST_MAX_OUTPUT, 1};
-    begin(&r, 2);
+    rig_begin(&r, 2);
     wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
     wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS);
     for (uint32_t i = 0; i < CLOCKS; i++)
         count(&r, 1, TL_ESCR_T0_USR, &most, 1);
     count(&r, EQUAL_CLOCKS, TL_ESCR_T0_USR, &most, 1);
     assert_int_equal(counter(&r, 12), (uint64_t)TL_NETBURST_MAX_OUTPUT * (CLOCKS + EQUAL_CLOCKS));
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_thresholds_part_all_clocks(void **unused) {
     (void)unused;
     for (uint32_t threshold = 0; threshold < 16; threshold++) {
-        rig r = new_rig();
-        begin(&r, 2);
+        rig r;
+        rig_init(&r);
+        rig_begin(&r, 2);
         wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
         wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_COMPARE | threshold << TL_CCCR_THRESHOLD_LSB);
         wrmsr(&r, TL_MSR_CCCR + 13, CCCR_UOPS | TL_CCCR_COMPARE | TL_CCCR_COMPLEMENT | threshold << TL_CCCR_THRESHOLD_LSB);
@@ -467,15 +422,16 @@ static void test_thresholds_part_all_clocks(void **unused) {
             above += (x < 15 ? x : 15) > threshold ? x + 1 : 0;
         assert_int_equal(counter(&r, 12), above);
         assert_int_equal(counter(&r, 13), 210 - above);
-        done(&r);
+        rig_done(&r);
     }
 }
 
 static void test_occurrence_of_no_thread_counts_while_all_are_idle(void **unused) {
     (void)unused;
     static const tl_netburst_occurrence snoop = {TL_NB_IOQ_ALLOCATION, 0, 1, 1 | 1 << 5 | 1 << 11 | 1 << 14};
-    rig r = new_rig();
-    begin(&r, 2);
+    rig r;
+    rig_init(&r);
+    rig_begin(&r, 2);
     wrmsr(&r, 0x3a2, (uint64_t)3 << 25 | (uint64_t)(1 | 1 << 5 | 1 << 11 | 1 << 14) << 9 | 0xc);
     wrmsr(&r, TL_MSR_CCCR + 0, 0x0000d000); // mode "none"
     wrmsr(&r, TL_MSR_CCCR + 1, 0x0001d000); // mode "single"
@@ -483,152 +439,18 @@ static void test_occurrence_of_no_thread_counts_while_all_are_idle(void **unused
     count(&r, 4, TL_ESCR_T0_USR, &snoop, 1);
     assert_int_equal(counter(&r, 0), 3);
     assert_int_equal(counter(&r, 1), 4);
-    done(&r);
-}
-
-// ---- Errata.
-
-static void begin_erratum(rig *r, tl_netburst_erratum erratum, bool is_on) {
-    *r = new_rig();
-    r->settings.errata[erratum] = is_on ? TL_NETBURST_ON : TL_NETBURST_OFF;
-    begin(r, 2);
-}
-
-static void test_erratum_of_the_cache_reference_counts_up_to_twice_and_half(void **unused) {
-    (void)unused;
-    static const tl_netburst_occurrence hit = {TL_NB_BSQ_CACHE_REFERENCE, TL_ESCR_T0_USR, 1, 1 << 1},
-                                        miss = {TL_NB_BSQ_CACHE_REFERENCE, TL_ESCR_T0_USR, 1, 1 << 8};
-    static const uint64_t want[2][2] = {{100, 100}, {200, 50}}; // of 100 hits, and of 100 misses
-    for (uint32_t is_on = 0; is_on < 2; is_on++)
-        for (uint32_t in_bulk = 0; in_bulk < 2; in_bulk++) {
-            rig r;
-            begin_erratum(&r, TL_ERRATUM_BSQ_REF_FACTOR2, is_on);
-            wrmsr(&r, 0x3a0, 0x0c << 25 | 1 << 10 | 4);
-            wrmsr(&r, 0x3a1, 0x0c << 25 | 1 << 17 | 4);
-            wrmsr(&r, TL_MSR_CCCR + 0, 0x0003f000);
-            wrmsr(&r, TL_MSR_CCCR + 2, 0x0003f000);
-            for (uint32_t i = 0; i < (in_bulk ? 1 : 100); i++)
-                count(&r, in_bulk ? 100 : 1, TL_ESCR_T0_USR, &hit, 1);
-            for (uint32_t i = 0; i < (in_bulk ? 1 : 100); i++)
-                count(&r, in_bulk ? 100 : 1, TL_ESCR_T0_USR, &miss, 1);
-            assert_int_equal(counter(&r, 0), want[is_on][0]);
-            assert_int_equal(counter(&r, 2), want[is_on][1]);
-            done(&r);
-        }
-}
-
-static void test_erratum_of_the_active_entries_updates_every_second_clock(void **unused) {
-    (void)unused;
-    enum { WRITES = 2 | 3 << 2 | 6 << 11 };
-    const tl_netburst_occurrence entries = {TL_NB_BSQ_ACTIVE_ENTRIES, TL_ESCR_T0_USR, 3, WRITES};
-    for (uint32_t is_on = 0; is_on < 2; is_on++) {
-        rig r;
-        begin_erratum(&r, TL_ERRATUM_BSQ_ACTIVE_ALTERNATE, is_on);
-        wrmsr(&r, 0x3a0, 0x05 << 25 | WRITES << 9 | 4);
-        wrmsr(&r, 0x3a1, 0x06 << 25 | (uint64_t)WRITES << 9 | 4);
-        wrmsr(&r, TL_MSR_CCCR + 2, 0x0003f000);
-        // Three entries in clocks 0 and 1, none in 2, three in 3 and 4, none in 5 and later.
-        count(&r, 2, TL_ESCR_T0_USR, &entries, 1);
-        count(&r, 1, TL_ESCR_T0_USR, NULL, 0);
-        count(&r, 2, TL_ESCR_T0_USR, &entries, 1);
-        count(&r, 1000, TL_ESCR_T0_USR, NULL, 0);
-        // Held: 0 and 1 as 0, 2 and 3 as 2, 4 and 5 as 4.
-        assert_int_equal(counter(&r, 2), 3 * 4);
-        count(&r, 1, TL_ESCR_T0_USR, NULL, 0); // to an even clock
-        count(&r, 1, TL_ESCR_T0_USR, &entries, 1);
-        count(&r, 1000, TL_ESCR_T0_USR, NULL, 0);
-        assert_int_equal(counter(&r, 2), 3 * 4 + (is_on ? 6 : 3));
-        done(&r);
-    }
-}
-
-static void test_erratum_of_writes_adds_what_counts_in_the_clock(void **unused) {
-    (void)unused;
-    for (uint32_t is_on = 0; is_on < 2; is_on++) {
-        rig r;
-        begin_erratum(&r, TL_ERRATUM_CTR_WRITE_CARRY, is_on);
-        wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
-        wrmsr(&r, TL_MSR_COUNTER + 12, 7);
-        assert_int_equal(counter(&r, 12), 7);
-        wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS);
-        count(&r, 1, TL_ESCR_T0_USR, &three_uops, 1);
-        assert_int_equal(counter(&r, 12), 10);
-        wrmsr(&r, TL_MSR_COUNTER + 12, TL_NETBURST_VALUE);
-        assert_int_equal(counter(&r, 12), is_on ? 2 : TL_NETBURST_VALUE);
-        wrmsr(&r, TL_MSR_CCCR + 12, 0);
-        wrmsr(&r, TL_MSR_COUNTER + 12, 100);
-        assert_int_equal(counter(&r, 12), 100);
-        done(&r);
-    }
+    rig_done(&r);
 }
 
 static void test_the_entry_of_the_vector_table_has_mask_and_mode_alone(void **unused) {
     (void)unused;
-    rig r = new_rig();
-    begin(&r, 2);
+    rig r;
+    rig_init(&r);
+    rig_begin(&r, 2);
     tl_netburst_set_lvt(r.n, 1, UINT32_MAX);
     assert_int_equal(tl_netburst_lvt(r.n, 1), TL_LVT_MASKED | 7 << TL_LVT_MODE_LSB);
     assert_int_equal(tl_netburst_lvt(r.n, 0), TL_LVT_MASKED);
-    done(&r);
-}
-
-static void test_erratum_of_forced_overflow_interrupts_before_anything_counts(void **unused) {
-    (void)unused;
-    static const struct {
-        uint64_t value;
-        uint32_t cccr;
-        bool is_near;
-    } rows[] = {{0, TL_CCCR_FORCE_OVF, true}, {TL_NETBURST_VALUE - 7, 0, true}, {TL_NETBURST_VALUE - 8, 0, false}, {0, 0, false}};
-    for (uint32_t is_on = 0; is_on < 2; is_on++)
-        for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
-            rig r;
-            begin_erratum(&r, TL_ERRATUM_FORCE_OVF_LIVELOCK, is_on);
-            wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
-            wrmsr(&r, TL_MSR_COUNTER + 12, TL_NETBURST_VALUE - 1);
-            tl_netburst_set_lvt(r.n, 0, 0);
-            wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T0);
-            count(&r, 1, TL_ESCR_T0_USR, &three_uops, 1);
-            assert_int_equal(r.n_interrupts[0], 1);
-            // The handler: a new preset, OVF cleared, unmasked.
-            wrmsr(&r, TL_MSR_COUNTER + 12, rows[i].value);
-            wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T0 | rows[i].cccr);
-            tl_netburst_set_lvt(r.n, 0, 0);
-            assert_int_equal(r.n_interrupts[0], is_on && rows[i].is_near ? 2 : 1);
-            tl_netburst_set_lvt(r.n, 0, 0);
-            assert_int_equal(r.n_interrupts[0], is_on && rows[i].is_near ? 3 : 1);
-            done(&r);
-        }
-}
-
-static void test_bus_queue_requests_match_by_the_logic_of_the_model(void **unused) {
-    (void)unused;
-    // A demand read of write-back memory, a prefetch of it, an uncached write of another agent.
-    static const tl_netburst_occurrence requests[] = {
-        {TL_NB_IOQ_ALLOCATION, TL_ESCR_T0_USR, 1, 2 | 1 << 5 | 1 << 11 | 1 << 13},
-        {TL_NB_IOQ_ALLOCATION, TL_ESCR_T0_USR, 1, 2 | 1 << 5 | 1 << 11 | 1 << 13 | 1 << 15},
-        {TL_NB_IOQ_ALLOCATION, TL_ESCR_T0_USR, 1, 3 | 1 << 6 | 1 << 7 | 1 << 14},
-    };
-    static const struct {
-        uint16_t mask;
-        uint32_t late, early; // counts of models 2 and 0
-    } rows[] = {
-        {1 | 1 << 5 | 1 << 11 | 1 << 13, 1, 1}, {1 | 1 << 5 | 1 << 11 | 1 << 13 | 1 << 15, 2, 2},
-        {1 | 1 << 6 | 1 << 7 | 1 << 13, 0, 1},  {1 | 1 << 6 | 1 << 7 | 1 << 14, 1, 1},
-        {3 | 1 << 5 | 1 << 11 | 3 << 13, 0, 2}, {2 | 1 << 5 | 1 << 11 | 3 << 13 | 1 << 15, 2, 2},
-        {2 | 1 << 11 | 1 << 13, 0, 1},          {1 | 3 << 5 | 0x1f << 7 | 3 << 13 | 1 << 15, 3, 3},
-        {1 | 3 << 5 | 0x1f << 7, 0, 0},
-    };
-    for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++)
-        for (uint32_t is_late = 0; is_late < 2; is_late++) {
-            rig r = new_rig();
-            r.settings.model = is_late ? 2 : 0;
-            begin(&r, 2);
-            wrmsr(&r, 0x3a2, (uint64_t)3 << 25 | (uint64_t)rows[k].mask << 9 | 0xc);
-            wrmsr(&r, TL_MSR_CCCR + 0, 0x0003d000);
-            count(&r, 1, TL_ESCR_T0_USR, requests, 3);
-            assert_int_equal(counter(&r, 0), is_late ? rows[k].late : rows[k].early);
-            done(&r);
-        }
+    rig_done(&r);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -639,15 +461,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_forced_overflow_interrupts_in_each_clock_that_counts),
     cmocka_unit_test(test_clocks_are_counted_once_when_an_overflow_parts_them),
     cmocka_unit_test(test_cascade_begins_in_the_clock_after_its_source),
-    cmocka_unit_test(test_cascaded_counter_of_model_2_raises_no_interrupt),
     cmocka_unit_test(test_thresholds_part_all_clocks),
     cmocka_unit_test(test_sums_of_many_clocks_lose_nothing),
     cmocka_unit_test(test_occurrence_of_no_thread_counts_while_all_are_idle),
-    cmocka_unit_test(test_bus_queue_requests_match_by_the_logic_of_the_model),
-    cmocka_unit_test(test_erratum_of_the_cache_reference_counts_up_to_twice_and_half),
-    cmocka_unit_test(test_erratum_of_the_active_entries_updates_every_second_clock),
-    cmocka_unit_test(test_erratum_of_writes_adds_what_counts_in_the_clock),
     cmocka_unit_test(test_the_entry_of_the_vector_table_has_mask_and_mode_alone),
-    cmocka_unit_test(test_erratum_of_forced_overflow_interrupts_before_anything_counts),
 };
 TL_TEST_MAIN(tests)

@@ -2,58 +2,39 @@
 // Extension NBX: its registers and their views in ESCRs and CCCRs, then its counts against the
 // legacy registers and against a rule written from docs/netburst.md.
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/bits.h"
-#include "base/testing.h"
-#include "pmu/netburst/netburst.h"
+#include "pmu/netburst/test_rig.h"
 
 enum { MSR_CRU_ESCR0 = 0x3b8, ESCR_UOPS = 1 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB, COUNTER = 12, MAX_THREADS = TL_NBX_MAX_THREADS };
 enum { MSR_PMH_ESCR0 = 0x3ac, ESCR_WALKS = 1 << TL_ESCR_EVENT_LSB | 1 << TL_ESCR_MASK_LSB, WALK_COUNTER = 0 };
 static const uint64_t CCCR_UOPS = TL_CCCR_ENABLE | 4 << TL_CCCR_SELECT_LSB, CCCR_WALKS = TL_CCCR_ENABLE | 4 << TL_CCCR_SELECT_LSB;
 
 static uint64_t seed;
-static uint64_t draw(uint64_t n) {
-    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-    return (seed >> 33) % n;
-}
 
-typedef struct rig {
-    tl_arena arena;
-    tl_netburst *n;
-} rig;
-
-static rig new_rig(uint32_t n_threads, bool has_nbx) {
-    tl_netburst_settings settings = tl_netburst_default_settings;
-    tl_error err;
-    rig r = {.n = NULL};
-    settings.nbx = has_nbx;
-    assert_int_equal(tl_netburst_new(&settings, n_threads, NULL, &r.arena, &r.n, &err), TL_OK);
-    return r;
-}
-static void wrmsr(rig *r, uint32_t msr, uint64_t value) { assert_int_equal(tl_netburst_wrmsr(r->n, 0, msr, value), TL_OK); }
-static uint64_t rdmsr(rig *r, uint32_t msr) {
-    uint64_t value = 0;
-    assert_int_equal(tl_netburst_rdmsr(r->n, 0, msr, &value), TL_OK);
-    return value;
+static void open_rig(rig *r, uint32_t n_threads, bool has_nbx) {
+    rig_init(r);
+    r->settings.nbx = has_nbx;
+    rig_begin(r, n_threads);
 }
 
 // ---- Registers.
 
 static void test_registers_fault_without_the_key(void **state) {
     static const uint32_t msrs[] = {TL_MSR_NBX_CAP, TL_MSR_NBX_XESCR, TL_MSR_NBX_XCCCR + 17, TL_MSR_NBX_IDLE};
-    rig r = new_rig(2, false);
+    rig r;
+    open_rig(&r, 2, false);
     uint64_t value;
     (void)state;
     for (size_t i = 0; i < TL_COUNT_OF(msrs); i++) {
         assert_int_equal(tl_netburst_rdmsr(r.n, 0, msrs[i], &value), TL_EINVAL);
         assert_int_equal(tl_netburst_wrmsr(r.n, 0, msrs[i], 0), TL_EINVAL);
     }
-    tl_arena_done(&r.arena);
+    rig_done(&r);
 }
 
 static void test_registers_are_those_of_escrs_and_counters(void **state) {
-    rig r = new_rig(32, true);
+    rig r;
+    open_rig(&r, 32, true);
     uint64_t value;
     (void)state;
     assert_int_equal(rdmsr(&r, TL_MSR_NBX_CAP), 2 | 32 << 8 | TL_NBX_BANKS << 16);
@@ -71,12 +52,13 @@ static void test_registers_are_those_of_escrs_and_counters(void **state) {
     }
     assert_int_equal(tl_netburst_rdmsr(r.n, 0, TL_MSR_NBX_XESCR + TL_N_ESCRS, &value), TL_EINVAL);
     assert_int_equal(tl_netburst_rdmsr(r.n, 0, TL_MSR_NBX_IDLE + TL_NETBURST_COUNTERS, &value), TL_EINVAL);
-    tl_arena_done(&r.arena);
+    rig_done(&r);
 }
 
 static void test_flags_of_an_escr_are_a_view(void **state) {
     static const uint8_t bit_of[4] = {1, 33, 0, 32}; // T1_USR, T1_OS, T0_USR, T0_OS
-    rig r = new_rig(2, true);
+    rig r;
+    open_rig(&r, 2, true);
     (void)state;
     for (uint32_t flags = 0; flags < 16; flags++) {
         uint64_t wanted = UINT64_C(0xf0f0fff0abcdef00);
@@ -89,12 +71,13 @@ static void test_flags_of_an_escr_are_a_view(void **state) {
         wrmsr(&r, TL_MSR_NBX_XESCR + TL_CRU_ESCR0, wanted);
         assert_int_equal(rdmsr(&r, MSR_CRU_ESCR0), ESCR_UOPS | flags);
     }
-    tl_arena_done(&r.arena);
+    rig_done(&r);
 }
 
 static void test_mode_of_a_cccr_is_a_view(void **state) {
     static const uint32_t bounds[4] = {0, 0x101, 0x202, 0xff00};
-    rig r = new_rig(2, true);
+    rig r;
+    open_rig(&r, 2, true);
     (void)state;
     for (uint32_t mode = 0; mode < 4; mode++) {
         wrmsr(&r, TL_MSR_CCCR + COUNTER, CCCR_UOPS | (mode ^ 3) << TL_CCCR_THREAD_LSB);
@@ -109,7 +92,7 @@ static void test_mode_of_a_cccr_is_a_view(void **state) {
     assert_int_equal(cccr, CCCR_UOPS | 3 << TL_CCCR_THREAD_LSB);
     wrmsr(&r, TL_MSR_CCCR + COUNTER, cccr & ~(uint64_t)TL_CCCR_ENABLE);
     assert_int_equal(rdmsr(&r, TL_MSR_NBX_XCCCR + COUNTER), 0x0503);
-    tl_arena_done(&r.arena);
+    rig_done(&r);
 }
 
 // ---- Counts.
@@ -124,10 +107,10 @@ typedef struct clocks {
 
 static void draw_clock(clocks *c) {
     for (uint32_t t = 0; t < c->n_threads; t++) {
-        c->class[t] = (uint8_t)draw(3);
-        c->n_uops[t] = (uint8_t)(c->class[t] ? draw(4) : 0);
+        c->class[t] = (uint8_t)draw(&seed, 3);
+        c->n_uops[t] = (uint8_t)(c->class[t] ? draw(&seed, 4) : 0);
     }
-    c->walks = draw(2);
+    c->walks = draw(&seed, 2);
 }
 
 static void tell(rig *r, const clocks *c) {
@@ -155,7 +138,10 @@ static void test_legacy_settings_count_the_same_through_both_views(void **state)
     (void)state;
     for (uint32_t setting = 0; setting < 16 * 4; setting++) {
         const uint32_t flags = setting / 4, mode = setting % 4;
-        rig legacy = new_rig(2, false), view = new_rig(2, true), extended = new_rig(2, true);
+        rig legacy, view, extended;
+        open_rig(&legacy, 2, false);
+        open_rig(&view, 2, true);
+        open_rig(&extended, 2, true);
         rig *const by_escr[] = {&legacy, &view};
         const uint64_t threads = (flags >> 2 & 1) | (flags & 1) << 1 | (uint64_t)(flags >> 3 & 1) << 32 | (uint64_t)(flags >> 1 & 1) << 33;
         clocks c = {.n_threads = 2};
@@ -197,12 +183,15 @@ static void test_masks_and_ranges_count_what_the_rule_says(void **state) {
     (void)state;
     for (uint32_t round = 0; round < 400; round++) {
         clocks c = {.n_threads = 2 + round % (MAX_THREADS - 1)};
-        rig r = new_rig(c.n_threads, true);
+        rig r;
+        open_rig(&r, c.n_threads, true);
         seed = round;
         const uint32_t all = c.n_threads == 32 ? UINT32_MAX : (UINT32_C(1) << c.n_threads) - 1;
-        const uint32_t usr = (uint32_t)(draw(4) ? draw(UINT32_MAX) : UINT32_MAX), os = (uint32_t)(draw(4) ? draw(UINT32_MAX) : 0);
-        const uint32_t least = (uint32_t)draw(c.n_threads + 1), most = least + (uint32_t)draw(c.n_threads + 1);
-        const uint32_t must_run = draw(2) ? UINT32_C(1) << draw(c.n_threads) : 0, must_idle = draw(2) ? UINT32_C(1) << draw(32) : 0;
+        const uint32_t usr = (uint32_t)(draw(&seed, 4) ? draw(&seed, UINT32_MAX) : UINT32_MAX),
+                       os = (uint32_t)(draw(&seed, 4) ? draw(&seed, UINT32_MAX) : 0);
+        const uint32_t least = (uint32_t)draw(&seed, c.n_threads + 1), most = least + (uint32_t)draw(&seed, c.n_threads + 1);
+        const uint32_t must_run = draw(&seed, 2) ? UINT32_C(1) << draw(&seed, c.n_threads) : 0,
+                       must_idle = draw(&seed, 2) ? UINT32_C(1) << draw(&seed, 32) : 0;
         uint64_t uops = 0, walks = 0;
         wrmsr(&r, MSR_CRU_ESCR0, ESCR_UOPS);
         wrmsr(&r, MSR_PMH_ESCR0, ESCR_WALKS);
@@ -230,7 +219,7 @@ static void test_masks_and_ranges_count_what_the_rule_says(void **state) {
         }
         assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + COUNTER), uops);
         assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + WALK_COUNTER), walks);
-        tl_arena_done(&r.arena);
+        rig_done(&r);
     }
 }
 
@@ -246,7 +235,8 @@ static void tell_each_alone(rig *r) {
 }
 
 static void test_a_mask_of_idle_threads_bounds_alone(void **state) {
-    rig r = new_rig(4, true);
+    rig r;
+    open_rig(&r, 4, true);
     (void)state;
     wrmsr(&r, MSR_CRU_ESCR0, ESCR_UOPS);
     wrmsr(&r, TL_MSR_NBX_XESCR + TL_CRU_ESCR0, UINT64_MAX);
@@ -254,31 +244,33 @@ static void test_a_mask_of_idle_threads_bounds_alone(void **state) {
     wrmsr(&r, TL_MSR_NBX_IDLE + COUNTER, 1 << 3 | 1 << 0);
     tell_each_alone(&r);
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + COUNTER), 4); // threads 1 and 2
-    tl_arena_done(&r.arena);
+    rig_done(&r);
 }
 
 static void test_an_event_of_no_thread_counts_while_any_thread_runs_in_the_class(void **state) {
     (void)state;
     for (uint32_t class = 0; class < 2; class ++) {
-        rig r = new_rig(4, true);
+        rig r;
+        open_rig(&r, 4, true);
         wrmsr(&r, MSR_PMH_ESCR0, ESCR_WALKS);
         wrmsr(&r, TL_MSR_NBX_XESCR + TL_PMH_ESCR0, UINT64_C(1) << (class ? 2 + TL_NBX_OS_LSB : 2));
         wrmsr(&r, TL_MSR_CCCR + WALK_COUNTER, CCCR_WALKS | 3 << TL_CCCR_THREAD_LSB);
         tell_each_alone(&r);
         assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + WALK_COUNTER), 4);
-        tl_arena_done(&r.arena);
+        rig_done(&r);
     }
 }
 
 static void test_modes_count_threads_beyond_two(void **state) {
-    rig r = new_rig(4, true);
+    rig r;
+    open_rig(&r, 4, true);
     (void)state;
     wrmsr(&r, MSR_CRU_ESCR0, ESCR_UOPS);
     wrmsr(&r, TL_MSR_NBX_XESCR + TL_CRU_ESCR0, UINT64_MAX);
     wrmsr(&r, TL_MSR_CCCR + COUNTER, CCCR_UOPS | 1 << TL_CCCR_THREAD_LSB); // single
     tell_each_alone(&r);
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + COUNTER), 8);
-    tl_arena_done(&r.arena);
+    rig_done(&r);
 }
 
 static void test_masks_of_single_threads_sum_up_to_all(void **state) {
@@ -286,7 +278,8 @@ static void test_masks_of_single_threads_sum_up_to_all(void **state) {
     uint64_t sum = 0, count[N + 1];
     (void)state;
     for (uint32_t k = 0; k <= N; k++) { // k == N: all threads
-        rig r = new_rig(N, true);
+        rig r;
+        open_rig(&r, N, true);
         clocks c = {.n_threads = N};
         const uint64_t threads = k == N ? 0xff : 1 << k;
         seed = 7;
@@ -301,7 +294,7 @@ static void test_masks_of_single_threads_sum_up_to_all(void **state) {
         }
         count[k] = rdmsr(&r, TL_MSR_COUNTER + COUNTER);
         sum += k < N ? count[k] : 0;
-        tl_arena_done(&r.arena);
+        rig_done(&r);
     }
     assert_true(count[0] > 0 && count[N - 1] > 0);
     assert_int_equal(sum, count[N]);

@@ -4,60 +4,13 @@
 // registers and areas.
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/bits.h"
-#include "base/testing.h"
-#include "pmu/netburst/netburst.h"
-
-// Three pages at PAGE_AT: the area, records, nothing. The bytes around them must never change.
-enum { PAGE_AT = 0x10000, PAGE = 4096, MEMORY = 3 * PAGE, RECORD_32 = 40, RECORD_64 = 144 };
-
-typedef struct rig {
-    tl_arena arena;
-    tl_netburst *n;
-    tl_netburst_settings settings;
-    uint8_t memory[MEMORY];
-    uint32_t missing, read_only; // pages, bit by bit
-    uint64_t least_written, most_written;
-    uint32_t n_interrupts[TL_NETBURST_THREADS];
-} rig;
-
-static void note_interrupt(void *ctx, uint32_t thread, bool is_nmi) { ((rig *)ctx)->n_interrupts[thread] += 1 + is_nmi; }
-
-static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
-    rig *r = ctx;
-    assert_true(thread < TL_NETBURST_THREADS);
-    assert_true(n_bytes > 0 && n_bytes <= RECORD_64);
-    for (uint32_t i = 0; i < n_bytes; i++) {
-        const uint64_t at = vaddr + i - PAGE_AT;
-        if (at >= MEMORY || (r->missing >> at / PAGE & 1) || (is_write && (r->read_only >> at / PAGE & 1)))
-            return false;
-    }
-    memcpy(is_write ? &r->memory[vaddr - PAGE_AT] : (uint8_t *)bytes, is_write ? (uint8_t *)bytes : &r->memory[vaddr - PAGE_AT], n_bytes);
-    if (is_write) {
-        r->least_written = tl_lesser(r->least_written, vaddr);
-        r->most_written = vaddr + n_bytes > r->most_written ? vaddr + n_bytes : r->most_written;
-    }
-    return true;
-}
+#include "pmu/netburst/test_rig.h"
 
 static void open_rig(rig *r, bool ds64) {
-    const tl_netburst_host host = {.ctx = r, .interrupt = note_interrupt, .transfer = transfer};
-    tl_error err;
-    *r = (rig){.settings = tl_netburst_default_settings, .least_written = UINT64_MAX};
+    rig_init(r);
     r->settings.ds64 = ds64;
-    assert_int_equal(tl_netburst_new(&r->settings, 2, &host, &r->arena, &r->n, &err), TL_OK);
-}
-static void done(rig *r) { tl_arena_done(&r->arena); }
-
-static void wrmsr(rig *r, uint32_t thread, uint32_t msr, uint64_t value) {
-    assert_int_equal(tl_netburst_wrmsr(r->n, thread, msr, value), TL_OK);
-}
-static uint64_t rdmsr(rig *r, uint32_t msr) {
-    uint64_t value = 0;
-    assert_int_equal(tl_netburst_rdmsr(r->n, 0, msr, &value), TL_OK);
-    return value;
+    rig_begin(r, 2);
 }
 
 static void put(rig *r, uint64_t vaddr, uint64_t value, uint32_t n_bytes) { memcpy(&r->memory[vaddr - PAGE_AT], &value, n_bytes); }
@@ -86,14 +39,14 @@ static uint64_t preset(uint64_t n) { return -n & TL_NETBURST_VALUE; }
 // Loads by their front-end tag on thread t, sampled into the area, one of n.
 static void sample(rig *r, uint32_t thread, uint64_t at, uint64_t n) {
     const uint32_t flags = thread == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR;
-    wrmsr(r, thread, TL_MSR_DS_AREA, at);
-    wrmsr(r, thread, 0x3cc + thread, 0x10000200 | flags); // front_end_event, NBOGUS
-    wrmsr(r, thread, TL_MSR_PEBS_ENABLE, rdmsr(r, TL_MSR_PEBS_ENABLE) | TL_PEBS_UOP_TAG | TL_PEBS_MY_THREAD);
+    wrmsr_by(r, thread, TL_MSR_DS_AREA, at);
+    wrmsr_by(r, thread, 0x3cc + thread, 0x10000200 | flags); // front_end_event, NBOGUS
+    wrmsr_by(r, thread, TL_MSR_PEBS_ENABLE, rdmsr(r, TL_MSR_PEBS_ENABLE) | TL_PEBS_UOP_TAG | TL_PEBS_MY_THREAD);
     if (thread == 1) // as thread 0 sees it
-        wrmsr(r, 0, TL_MSR_PEBS_ENABLE, TL_PEBS_UOP_TAG | TL_PEBS_MY_THREAD | TL_PEBS_OTHER_THREAD);
-    wrmsr(r, thread, TL_MSR_COUNTER + 16 + thread, preset(n));
-    wrmsr(r, thread, TL_MSR_CCCR + 16 + thread,
-          TL_CCCR_ENABLE | 5 << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB | (thread == 0 ? TL_CCCR_OVF_PMI_T0 : TL_CCCR_OVF_PMI_T1));
+        wrmsr_by(r, 0, TL_MSR_PEBS_ENABLE, TL_PEBS_UOP_TAG | TL_PEBS_MY_THREAD | TL_PEBS_OTHER_THREAD);
+    wrmsr_by(r, thread, TL_MSR_COUNTER + 16 + thread, preset(n));
+    wrmsr_by(r, thread, TL_MSR_CCCR + 16 + thread,
+             TL_CCCR_ENABLE | 5 << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB | (thread == 0 ? TL_CCCR_OVF_PMI_T0 : TL_CCCR_OVF_PMI_T1));
 }
 
 static void fill_values(uint64_t values[TL_NETBURST_RECORD_VALUES], uint64_t seed) {
@@ -134,7 +87,7 @@ static void test_record_holds_the_values_in_the_order_of_the_format(void **state
         assert_int_equal(index_of(&r, PAGE_AT), a.base + n_values * size);
         assert_int_equal(get(&r, a.base + n_values * size, 8), 0);
         assert_int_equal(tl_netburst_samples_of(r.n, 0).n_stored, 1);
-        done(&r);
+        rig_done(&r);
     }
 }
 
@@ -158,7 +111,7 @@ static void test_period_depends_on_whether_the_event_comes_again(void **state) {
                 assert_int_equal(n_events - last, N + 1 - comes_again);
             last = n_events;
         }
-        done(&r);
+        rig_done(&r);
     }
 }
 
@@ -175,7 +128,7 @@ static void test_each_group_of_tags_samples(void **state) {
         const area a = {PAGE_AT + PAGE, PAGE_AT + PAGE, PAGE_AT + 2 * PAGE, PAGE_AT + 2 * PAGE, preset(3)};
         put_area(&r, PAGE_AT, &a);
         sample(&r, 0, PAGE_AT, 3);
-        wrmsr(&r, 0, 0x3cc, groups[g].escr);
+        wrmsr_by(&r, 0, 0x3cc, groups[g].escr);
         for (uint32_t i = 0; i < 8; i++)
             for (uint32_t other = 0; other < TL_COUNT_OF(groups); other++) {
                 const tl_netburst_occurrence uop = {(uint8_t)groups[(g + other) % 3].event, TL_ESCR_T0_USR, 1, 1};
@@ -186,7 +139,7 @@ static void test_each_group_of_tags_samples(void **state) {
                     tl_netburst_assist(r.n, 0, values);
             }
         assert_int_equal(tl_netburst_samples_of(r.n, 0).n_stored, 2);
-        done(&r);
+        rig_done(&r);
     }
 }
 
@@ -213,7 +166,7 @@ static void test_full_area_drops_samples_and_is_left_alone(void **state) {
     tl_netburst_set_lvt(r.n, 0, 0);
     assert_int_equal(r.n_interrupts[0], 2);
     assert_int_equal(tl_netburst_lvt(r.n, 0), 0);
-    done(&r);
+    rig_done(&r);
 }
 
 // A17.
@@ -239,7 +192,7 @@ static void test_threads_have_areas_of_their_own(void **state) {
         assert_int_equal(get(&r, b.base + i * RECORD_32 + 4, 4) / 100 % 2, 1);
     assert_int_equal(tl_netburst_samples_of(r.n, 0).n_stored, 6);
     assert_int_equal(tl_netburst_samples_of(r.n, 1).n_stored, 4);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_an_area_that_is_not_there_drops_the_sample_and_stops_the_period(void **state) {
@@ -260,12 +213,12 @@ static void test_an_area_that_is_not_there_drops_the_sample_and_stops_the_period
         assert_false(load_retires(&r, 0, 0, false));
     // Software brings the page back and writes the counter.
     r.missing = 0;
-    wrmsr(&r, 0, TL_MSR_COUNTER + 16, preset(1));
+    wrmsr_by(&r, 0, TL_MSR_COUNTER + 16, preset(1));
     assert_false(load_retires(&r, 0, 0, false));
     assert_true(load_retires(&r, 0, 0, false));
     assert_int_equal(tl_netburst_samples_of(r.n, 0).n_stored, 1);
     assert_int_equal(r.least_written, PAGE_AT + 0x14);
-    done(&r);
+    rig_done(&r);
 }
 
 // A read-only page of records, and of the area: the period goes on, the index stays.
@@ -284,7 +237,7 @@ static void test_read_only_pages_drop_samples_and_keep_the_period(void **state) 
         assert_int_equal(tl_netburst_samples_of(r.n, 0).n_faults, 5);
         assert_int_equal(index_of(&r, PAGE_AT), a.base);
         assert_int_equal(r.n_interrupts[0], 0); // nothing is in the area
-        done(&r);
+        rig_done(&r);
     }
 }
 
@@ -318,7 +271,7 @@ static void test_hostile_pointers_write_nothing_outside(void **state) {
             fail_msg("row %u: %llu stored, %llu lost, %llu faults", i, (unsigned long long)s.n_stored, (unsigned long long)s.n_lost,
                      (unsigned long long)s.n_faults);
         assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + 16), rows[i].a.reset & TL_NETBURST_VALUE);
-        done(&r);
+        rig_done(&r);
     }
     // Areas that lie across the end of the address space, or nowhere.
     static const uint64_t places[] = {UINT32_MAX - 2, UINT32_MAX - 0x12, UINT64_MAX, UINT64_MAX - 0x20, PAGE_AT + MEMORY - 0x20, 1};
@@ -330,7 +283,7 @@ static void test_hostile_pointers_write_nothing_outside(void **state) {
         (void)load_retires(&r, 0, 0, false);
         assert_int_equal(tl_netburst_samples_of(r.n, 0).n_faults, 1);
         assert_int_equal(r.most_written, 0);
-        done(&r);
+        rig_done(&r);
     }
 }
 
@@ -359,12 +312,12 @@ static void test_every_condition_is_needed(void **state) {
         const area a = {PAGE_AT + PAGE, PAGE_AT + PAGE, PAGE_AT + 2 * PAGE, PAGE_AT + 2 * PAGE, preset(1)};
         put_area(&r, PAGE_AT, &a);
         sample(&r, 0, PAGE_AT, 1);
-        wrmsr(&r, 0, rows[i].msr, rows[i].value);
+        wrmsr_by(&r, 0, rows[i].msr, rows[i].value);
         for (uint32_t k = 0; k < 10; k++)
             if (load_retires(&r, 0, 0, false))
                 fail_msg("row %u samples", i);
         assert_int_equal(r.most_written, 0);
-        done(&r);
+        rig_done(&r);
     }
 }
 
@@ -375,10 +328,10 @@ static void test_forced_overflow_samples_every_second_event(void **state) {
     const area a = {PAGE_AT + PAGE, PAGE_AT + PAGE, PAGE_AT + 2 * PAGE, PAGE_AT + 2 * PAGE, 0};
     put_area(&r, PAGE_AT, &a);
     sample(&r, 0, PAGE_AT, 1000);
-    wrmsr(&r, 0, TL_MSR_CCCR + 16, rdmsr(&r, TL_MSR_CCCR + 16) | TL_CCCR_FORCE_OVF);
+    wrmsr_by(&r, 0, TL_MSR_CCCR + 16, rdmsr(&r, TL_MSR_CCCR + 16) | TL_CCCR_FORCE_OVF);
     for (uint32_t i = 0; i < 20; i++)
         assert_int_equal(load_retires(&r, 0, 0, false), i % 2);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_a_counter_that_samples_asks_which_threads_are_active(void **state) {
@@ -388,12 +341,12 @@ static void test_a_counter_that_samples_asks_which_threads_are_active(void **sta
     open_rig(&r, false);
     sample(&r, 0, PAGE_AT, 1000);
     const uint64_t cccr = rdmsr(&r, TL_MSR_CCCR + 16) & ~(UINT64_C(3) << TL_CCCR_THREAD_LSB);
-    wrmsr(&r, 0, TL_MSR_CCCR + 16, cccr | 1 << TL_CCCR_THREAD_LSB); // single
+    wrmsr_by(&r, 0, TL_MSR_CCCR + 16, cccr | 1 << TL_CCCR_THREAD_LSB); // single
     assert_true(tl_netburst_retires(r.n, 0, &load, 1, TL_ESCR_T0_USR | TL_ESCR_T1_OS));
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + 16), preset(1000));
     assert_true(tl_netburst_retires(r.n, 0, &load, 1, TL_ESCR_T0_USR));
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + 16), preset(999));
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_addresses_of_the_32_bit_format_have_32_bits(void **state) {
@@ -403,11 +356,11 @@ static void test_addresses_of_the_32_bit_format_have_32_bits(void **state) {
     const area a = {PAGE_AT + PAGE, PAGE_AT + PAGE, PAGE_AT + 2 * PAGE, PAGE_AT + 2 * PAGE, preset(1)};
     put_area(&r, PAGE_AT, &a);
     sample(&r, 0, PAGE_AT, 1);
-    wrmsr(&r, 0, TL_MSR_DS_AREA, UINT64_C(0x500000000) + PAGE_AT);
+    wrmsr_by(&r, 0, TL_MSR_DS_AREA, UINT64_C(0x500000000) + PAGE_AT);
     assert_false(load_retires(&r, 0, 0, false));
     assert_true(load_retires(&r, 0, 0, false));
     assert_int_equal(index_of(&r, PAGE_AT), PAGE_AT + PAGE + RECORD_32);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_the_reset_value_has_40_bits(void **state) {
@@ -419,7 +372,7 @@ static void test_the_reset_value_has_40_bits(void **state) {
     sample(&r, 0, PAGE_AT, 1);
     for (uint32_t i = 0; i < 6; i++)
         assert_int_equal(load_retires(&r, 0, i, false), i % 2);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_the_record_up_to_the_threshold_interrupts(void **state) {
@@ -434,7 +387,7 @@ static void test_the_record_up_to_the_threshold_interrupts(void **state) {
         assert_int_equal(load_retires(&r, 0, i, false), i % 2);
         assert_int_equal(r.n_interrupts[0], i == 3);
     }
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_each_tagged_uop_of_an_instruction_counts(void **state) {
@@ -447,10 +400,10 @@ static void test_each_tagged_uop_of_an_instruction_counts(void **state) {
     sample(&r, 0, PAGE_AT, 1000);
     assert_true(tl_netburst_retires(r.n, 0, uops, TL_COUNT_OF(uops), TL_ESCR_T0_USR));
     assert_int_equal(rdmsr(&r, TL_MSR_COUNTER + 16), preset(998));
-    done(&r);
+    rig_done(&r);
 }
 
-static uint64_t draw(uint64_t *x, uint64_t n) {
+static uint64_t draw_wide(uint64_t *x, uint64_t n) {
     *x ^= *x << 13;
     *x ^= *x >> 7;
     *x ^= *x << 17;
@@ -468,30 +421,31 @@ static void test_random_registers_and_areas_do_no_harm(void **state) {
     for (uint32_t trial = 0; trial < 200; trial++) {
         open_rig(&r, trial % 2);
         for (uint32_t step = 0; step < 500; step++) {
-            const uint32_t thread = (uint32_t)draw(&x, 2), msr = msrs[draw(&x, TL_COUNT_OF(msrs))];
-            uint64_t value = draw(&x, 4) == 0 ? draw(&x, UINT64_MAX) : draw(&x, UINT32_MAX);
-            switch (draw(&x, 8)) {
+            const uint32_t thread = (uint32_t)draw_wide(&x, 2), msr = msrs[draw_wide(&x, TL_COUNT_OF(msrs))];
+            uint64_t value = draw_wide(&x, 4) == 0 ? draw_wide(&x, UINT64_MAX) : draw_wide(&x, UINT32_MAX);
+            switch (draw_wide(&x, 8)) {
             case 0: {
-                const uint64_t near = PAGE_AT + draw(&x, MEMORY), far = draw(&x, 2) ? draw(&x, UINT64_MAX) : near + draw(&x, 3 * RECORD_64);
-                const area a = {near, draw(&x, 8) ? near : far, far, draw(&x, 2) ? near : far, preset(draw(&x, 4))};
-                put_area(&r, PAGE_AT + draw(&x, 8) * 0x80, &a);
+                const uint64_t near = PAGE_AT + draw_wide(&x, MEMORY),
+                               far = draw_wide(&x, 2) ? draw_wide(&x, UINT64_MAX) : near + draw_wide(&x, 3 * RECORD_64);
+                const area a = {near, draw_wide(&x, 8) ? near : far, far, draw_wide(&x, 2) ? near : far, preset(draw_wide(&x, 4))};
+                put_area(&r, PAGE_AT + draw_wide(&x, 8) * 0x80, &a);
                 break;
             }
-            case 1: sample(&r, thread, PAGE_AT + draw(&x, 8) * 0x80, 1 + draw(&x, 3)); break;
+            case 1: sample(&r, thread, PAGE_AT + draw_wide(&x, 8) * 0x80, 1 + draw_wide(&x, 3)); break;
             case 2:
-                r.missing = draw(&x, 4) ? 0 : 1u << draw(&x, 3);
-                r.read_only = draw(&x, 4) ? 0 : 1u << draw(&x, 3);
+                r.missing = draw_wide(&x, 4) ? 0 : 1u << draw_wide(&x, 3);
+                r.read_only = draw_wide(&x, 4) ? 0 : 1u << draw_wide(&x, 3);
                 break;
             case 3: tl_netburst_set_lvt(r.n, thread, (uint32_t)value); break;
             case 4:
-                value = msr == 0x600 ? PAGE_AT + draw(&x, 2 * MEMORY) : value;
+                value = msr == 0x600 ? PAGE_AT + draw_wide(&x, 2 * MEMORY) : value;
                 (void)!tl_netburst_wrmsr(r.n, thread, msr, value);
                 break;
             default: (void)load_retires(&r, thread, step, false); break;
             }
             assert_true(rdmsr(&r, 0x310) <= TL_NETBURST_VALUE && rdmsr(&r, 0x311) <= TL_NETBURST_VALUE);
         }
-        done(&r);
+        rig_done(&r);
     }
 }
 

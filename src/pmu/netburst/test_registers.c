@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Registers of the NetBurst PMU: which there are, what they hold, what faults.
-#include "base/testing.h"
-#include "pmu/netburst/netburst.h"
+#include "pmu/netburst/test_rig.h"
 
-typedef struct rig {
-    tl_arena arena;
-    tl_netburst *n;
-} rig;
-
-static rig rig_of(tl_netburst_settings settings, uint32_t n_threads) {
-    rig r = {0};
-    tl_error err;
-    assert_int_equal(tl_netburst_new(&settings, n_threads, NULL, &r.arena, &r.n, &err), TL_OK);
-    return r;
+static void open_rig(rig *r, tl_netburst_settings settings, uint32_t n_threads) {
+    rig_init(r);
+    r->settings = settings;
+    rig_begin(r, n_threads);
 }
-static void done(rig *r) { tl_arena_done(&r->arena); }
 
 static tl_netburst_settings model(uint32_t number) {
     tl_netburst_settings settings = tl_netburst_default_settings;
@@ -39,7 +31,8 @@ static void test_documented_addresses_answer_and_no_others(void **state) {
         for (uint32_t has = 0; has < 2; has++) {
             tl_netburst_settings settings = model(number);
             settings.ssu_escr1 = has;
-            rig r = rig_of(settings, 2);
+            rig r;
+            open_rig(&r, settings, 2);
             for (uint32_t msr = 0x300; msr < 0x400; msr++) {
                 uint64_t value = 77;
                 const tl_status want = is_documented(msr, number, has) ? TL_OK : TL_EINVAL;
@@ -47,7 +40,7 @@ static void test_documented_addresses_answer_and_no_others(void **state) {
                 assert_int_equal(value, want != TL_OK ? 77 : msr == 0x3f0 ? 0xfc00 : 0);
                 assert_int_equal(tl_netburst_wrmsr(r.n, 0, msr, 0), want);
             }
-            done(&r);
+            rig_done(&r);
         }
 }
 
@@ -61,7 +54,8 @@ static uint64_t after(rig *r, uint32_t msr, uint64_t value) {
 static void test_registers_hold_what_their_layout_has(void **state) {
     (void)state;
     static const uint32_t extended[] = {12, 15, 16, 17};
-    rig r = rig_of(model(2), 2);
+    rig r;
+    open_rig(&r, model(2), 2);
     assert_int_equal(after(&r, 0x311, UINT64_MAX), UINT64_C(0xffffffffff));
     assert_int_equal(after(&r, 0x3a0, 0xffffffff), 0xffffffff);
     assert_int_equal(after(&r, 0x360, 0xffffffff), 0xcffff000);
@@ -75,17 +69,18 @@ static void test_registers_hold_what_their_layout_has(void **state) {
     assert_int_equal(after(&r, 0x3f2, UINT64_MAX), 0x13);
     assert_int_equal(after(&r, 0x1a0, UINT64_MAX), 0x80);
     assert_int_equal(after(&r, 0x1d9, UINT64_MAX), 0);
-    done(&r);
-    r = rig_of(model(1), 2);
+    rig_done(&r);
+    open_rig(&r, model(1), 2);
     assert_int_equal(after(&r, 0x370, 0xffffffff), 0xcffff000);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_reserved_bits_fault_and_leave_the_register(void **state) {
     (void)state;
     tl_netburst_settings settings = model(2);
     for (settings.strict = 0; settings.strict < 2; settings.strict++) {
-        rig r = rig_of(settings, 2);
+        rig r;
+        open_rig(&r, settings, 2);
         uint64_t value;
         assert_int_equal(after(&r, 0x3b8, 0x1234), 0x1234);
         assert_int_equal(tl_netburst_wrmsr(r.n, 0, 0x3b8, UINT64_C(1) << 32), TL_EINVAL);
@@ -100,13 +95,14 @@ static void test_reserved_bits_fault_and_leave_the_register(void **state) {
                              bit >= 32 || (settings.strict && (is_reserved || bit == 11)) ? TL_EINVAL : TL_OK);
         }
         assert_int_equal(after(&r, 0x300, UINT64_MAX), UINT64_C(0xffffffffff));
-        done(&r);
+        rig_done(&r);
     }
 }
 
 static void test_pebs_enable_names_threads_as_the_accessing_one_sees_them(void **state) {
     (void)state;
-    rig r = rig_of(model(2), 2);
+    rig r;
+    open_rig(&r, model(2), 2);
     uint64_t mine = 0, others = 0;
     assert_int_equal(tl_netburst_wrmsr(r.n, 1, 0x3f1, 0x03000001), TL_OK);
     assert_int_equal(tl_netburst_rdmsr(r.n, 1, 0x3f1, &mine), TL_OK);
@@ -119,12 +115,13 @@ static void test_pebs_enable_names_threads_as_the_accessing_one_sees_them(void *
     assert_int_equal(tl_netburst_rdmsr(r.n, 1, 0x600, &others), TL_OK);
     assert_int_equal(mine, 0x1000);
     assert_int_equal(others, 0x2000);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_rdpmc_reads_whole_counters_and_low_halves(void **state) {
     (void)state;
-    rig r = rig_of(model(2), 2);
+    rig r;
+    open_rig(&r, model(2), 2);
     uint64_t value = 5;
     assert_int_equal(after(&r, 0x311, UINT64_C(0x123456789a)), UINT64_C(0x123456789a));
     assert_int_equal(tl_netburst_rdpmc(r.n, 1, 17, &value), TL_OK);
@@ -134,17 +131,18 @@ static void test_rdpmc_reads_whole_counters_and_low_halves(void **state) {
     assert_int_equal(tl_netburst_rdpmc(r.n, 1, 18, &value), TL_EINVAL);
     assert_int_equal(tl_netburst_rdpmc(r.n, 1, UINT32_C(0x80000012), &value), TL_EINVAL);
     assert_int_equal(value, 0x3456789a);
-    done(&r);
+    rig_done(&r);
 }
 
 static void test_another_thread_than_there_is_faults(void **state) {
     (void)state;
-    rig r = rig_of(model(2), 1);
+    rig r;
+    open_rig(&r, model(2), 1);
     uint64_t value;
     assert_int_equal(tl_netburst_rdmsr(r.n, 0, 0x300, &value), TL_OK);
     assert_int_equal(tl_netburst_rdmsr(r.n, 1, 0x300, &value), TL_EINVAL);
     assert_int_equal(tl_netburst_wrmsr(r.n, 1, 0x300, 0), TL_EINVAL);
-    done(&r);
+    rig_done(&r);
 }
 
 static const struct CMUnitTest tests[] = {

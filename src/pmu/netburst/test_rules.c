@@ -3,35 +3,13 @@
 // thread and privilege, modes of active threads, edges, cascades, power.
 #include <stdlib.h>
 
-#include "base/bits.h"
-#include "base/testing.h"
-#include "pmu/netburst/netburst.h"
-
-typedef struct rig {
-    tl_arena arena;
-    tl_netburst *n;
-    tl_netburst_settings settings;
-} rig;
+#include "pmu/netburst/test_rig.h"
 
 static void open_rig(rig *r) {
-    tl_error err;
-    *r = (rig){.settings = tl_netburst_default_settings};
+    rig_init(r);
     r->settings.model = 3; // has extended cascades
     r->settings.errata_are_none = 1;
-    assert_int_equal(tl_netburst_new(&r->settings, 2, NULL, &r->arena, &r->n, &err), TL_OK);
-}
-static void done(rig *r) { tl_arena_done(&r->arena); }
-
-static void wrmsr(rig *r, uint32_t msr, uint64_t value) { assert_int_equal(tl_netburst_wrmsr(r->n, 0, msr, value), TL_OK); }
-static uint64_t counter(rig *r, uint32_t i) {
-    uint64_t value = 0;
-    assert_int_equal(tl_netburst_rdpmc(r->n, 1, i, &value), TL_OK);
-    return value;
-}
-
-static void count(rig *r, uint64_t n_clocks, uint8_t active, const tl_netburst_occurrence *list, uint32_t n) {
-    const tl_netburst_clock clock = {.n_clocks = n_clocks, .active = active, .occurrences = list, .n_occurrences = n};
-    tl_netburst_count(r->n, &clock);
+    rig_begin(r, 2);
 }
 
 // An event of each block, with an ESCR of both parities.
@@ -83,7 +61,7 @@ static void test_each_choice_of_threads_and_privileges(void **state) {
                 assert_int_equal(counter(&r, 12), flags >> owner & 1 ? 7 : 0);
                 // A walk belongs to no thread, so the privilege of what runs decides.
                 assert_int_equal(counter(&r, 0), counts ? 7 : 0);
-                done(&r);
+                rig_done(&r);
             }
 }
 
@@ -106,7 +84,7 @@ static void test_modes_of_active_threads_part_all_clocks(void **state) {
                 count(&r, 1 + i % 5, active[i % 4], &uops, 1);
             }
             counts[mode] = counter(&r, 12);
-            done(&r);
+            rig_done(&r);
         }
         assert_true(counts[0] > 0 && counts[1] > counts[0] && counts[2] > 0);
         assert_int_equal(counts[0] + counts[1] + counts[2], counts[3]);
@@ -136,7 +114,7 @@ static void test_edges_are_runs_of_the_filter(void **state) {
                 was = is;
             }
             assert_int_equal(counter(&r, 12), runs);
-            done(&r);
+            rig_done(&r);
         }
 }
 
@@ -177,7 +155,7 @@ static void test_each_cascade_runs_behind_its_source(void **state) {
             count(&r, 4, TL_ESCR_T0_USR, &one, 1);
             if (counter(&r, i) != 2)
                 fail_msg("counter %u behind %u has %llu", i, source, (unsigned long long)counter(&r, i));
-            done(&r);
+            rig_done(&r);
         }
 }
 
@@ -198,7 +176,7 @@ static void test_power_gates_can_be_left_open(void **state) {
         wrmsr(&r, detectors[3].msr, (uint64_t)detectors[3].code << TL_ESCR_EVENT_LSB);
         count(&r, 10, 0, NULL, 0);
         assert_int_equal(counter(&r, 12), gates ? 10 : 20);
-        done(&r);
+        rig_done(&r);
     }
 }
 
@@ -213,7 +191,7 @@ static void test_uop_type_never_counts(void **state) {
     const tl_netburst_occurrence load = occurrence(&uop_type, TL_ESCR_T0_USR, 3);
     count(&r, 100, TL_ESCR_T0_USR, &load, 1);
     assert_int_equal(counter(&r, 12), 0);
-    done(&r);
+    rig_done(&r);
 }
 
 static const struct CMUnitTest tests[] = {

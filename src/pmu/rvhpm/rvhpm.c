@@ -70,6 +70,9 @@ static bool counts_in(const tl_hpm *c, tl_priv mode) { return c->is_running && (
 
 // ---- overflow ----
 
+// `deadline` makes needs_slow_watch false once no counter is armed.
+static void note_quiet(tl_rvhpm *p) { p->pmu.port.is_quiet = p->armed == 0 && !p->pmu.port.needs_slow_watch; }
+
 // A counter is armed if it waits for a visible overflow. aim computes the distance.
 static bool is_armed(const tl_rvhpm *p, uint32_t n) { return p->armed >> n & 1; }
 
@@ -77,6 +80,7 @@ static void aim(tl_rvhpm *p, uint32_t n) {
     tl_hpm *c = &p->counters[n];
     bool waits = n >= TL_HPM_FIRST && p->preset->has_sscofpmf && c->is_running && !(*tl_rvhpm_event(p, n) & TL_HPM_OF);
     p->armed = (p->armed & ~(UINT32_C(1) << n)) | (uint32_t)waits << n;
+    note_quiet(p);
     c->events.is_watched = false;
     if (waits)
         tl_event_counter_aim(&c->events, &p->totals, tl_counter_headroom(&c->events.counter));
@@ -105,6 +109,7 @@ static void set_needs(tl_rvhpm *p) {
         port->needs_slow_watch |= c->events.is_watched;
     }
     port->needs_modes = p->filtered != 0;
+    note_quiet(p);
     if (p->armed != 0 || port->needs_slow_watch != had_slow_watch)
         p->pmu.host->changed(p->pmu.host->ctx, p->pmu.hart);
 }
@@ -296,6 +301,7 @@ static uint64_t deadline(void *ctx, tl_hart *h) {
         soonest = left < soonest ? left : soonest;
     }
     p->pmu.port.needs_slow_watch = has_slow_watch;
+    note_quiet(p);
     if (has_slow_watch != had_slow_watch)
         p->pmu.host->changed(p->pmu.host->ctx, p->pmu.hart);
     return soonest;

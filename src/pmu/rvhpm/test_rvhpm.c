@@ -188,8 +188,10 @@ static void test_what_waits_decides_what_is_watched(void **state) {
     };
     for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
         start_with(&tl_rvhpm_linux, 64);
+        assert_true(rig.pmu->port.is_quiet);
         rig_write(&rig, 0xb07, UINT64_C(0) - 1000);
         rig_write(&rig, 0x327, rows[i].selector);
+        assert_false(rig.pmu->port.is_quiet);
         assert_int_equal(rig_deadline(&rig) != UINT64_MAX, rows[i].has_deadline);
         assert_int_equal(rig.pmu->port.needs_slow_watch, rows[i].is_watched);
         assert_false(rig.pmu->port.needs_modes);
@@ -203,6 +205,7 @@ static void test_what_waits_decides_what_is_watched(void **state) {
         rig_write(&rig, 0x327, rows[i].selector | TL_HPM_OF); // no counter waits
         assert_int_equal(rig_deadline(&rig), UINT64_MAX);
         assert_false(rig.pmu->port.needs_slow_watch);
+        assert_true(rig.pmu->port.is_quiet);
     }
 }
 

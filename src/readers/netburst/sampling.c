@@ -31,7 +31,7 @@ typedef struct sampled_core {
     tl_netburst *n;
     uint32_t first_hart;
     area areas[TL_NETBURST_THREADS];
-    uint64_t n_lost[TL_NETBURST_THREADS]; // records that the area had no room for, as far as told
+    uint64_t n_lost[TL_NETBURST_COUNTERS]; // records that the area had no room for, as far as told
 } sampled_core;
 
 struct sampler {
@@ -100,6 +100,13 @@ tl_status netburst_sampling_allocate(netburst_source *source, const tl_netburst_
     return tl_netburst_allocate(settings, OF_T0 | OF_T1, requests, source->n_sampled, &source->plan, err);
 }
 
+// Samples of the event are at instructions that have it.
+static bool is_precise(const netburst_source *source, uint32_t event) {
+    const tl_netburst_request *request = &source->requests[event];
+    return request->is_precise ||
+           (request->assists && tl_netburst_is_of_retirement(request->event) && !(request->filter & TL_CCCR_COMPARE));
+}
+
 const char *netburst_sampling_method(const tl_source *source_, uint32_t event) {
     static const char *const by_skid[] = {
         [TL_SKID_FIXED] = "interrupt (IEBS, fixed)",
@@ -109,8 +116,7 @@ const char *netburst_sampling_method(const tl_source *source_, uint32_t event) {
     const netburst_source *source = (const netburst_source *)source_;
     const tl_netburst_request *request = &source->requests[event];
     if (request->assists)
-        return tl_netburst_is_of_retirement(request->event) && !(request->filter & TL_CCCR_COMPARE) ? "precise (NBX)"
-                                                                                                    : "next instruction (NBX)";
+        return is_precise(source, event) ? "precise (NBX)" : "next instruction (NBX)";
     return request->is_precise ? "precise (PEBS)" : by_skid[source->skid];
 }
 
@@ -143,15 +149,21 @@ static uint64_t record_bytes(const netburst_source *source) { return sizeof(reco
 static uint64_t area_vaddr(uint32_t thread) { return AREA_VADDR + (uint64_t)thread * BETWEEN_AREAS; }
 static uint64_t records_vaddr(uint32_t thread) { return area_vaddr(thread) + offsetof(area, records); }
 
+static uint64_t distance_of(const sampled_core *c, const tl_hart *h, uint32_t thread, uint32_t counter) {
+    return h->instret - tl_netburst_overflow_insns(c->n, thread, counter);
+}
+
 // The last one.
 static void take_record(const sampled_core *c, uint32_t thread) {
     const sampler *s = c->owner;
     enum { COUNTER = sizeof(record) + 25 }; // docs/netburst.md, 10.10
     const uint8_t *bytes = &c->areas[thread].records[c->areas[thread].index - records_vaddr(thread) - record_bytes(s->source)];
     const struct netburst_sampled *of = is_extended(s->source) ? sampled_by(s->source, bytes[COUNTER]) : assisted_of(s->source, thread);
+    tl_hart *h = s->machine->harts[c->first_hart + thread];
+    const uint32_t counter = s->source->plan.places[of - s->source->sampled].counter;
     record r;
     memcpy(&r, bytes, sizeof r);
-    s->sampling.take(s->sampling.ctx, s->machine->harts[c->first_hart + thread], of->event, r.pc);
+    s->sampling.take(s->sampling.ctx, h, of->event, r.pc, is_precise(s->source, of->event) ? 0 : distance_of(c, h, thread, counter));
 }
 
 static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, uint32_t n_bytes, bool is_write) {
@@ -166,13 +178,23 @@ static bool transfer(void *ctx, uint32_t thread, uint64_t vaddr, void *bytes, ui
     return true;
 }
 
-static void empty(sampled_core *c, uint32_t thread) {
-    const uint64_t n_lost = tl_netburst_samples_of(c->n, thread).n_lost;
+static void empty(sampled_core *c, uint32_t thread) { c->areas[thread].index = c->areas[thread].base; }
+
+static void tell_losses(sampled_core *c) {
     const sampler *s = c->owner;
-    c->areas[thread].index = c->areas[thread].base;
-    if (n_lost > c->n_lost[thread])
-        s->sampling.lose(s->sampling.ctx, assisted_of(s->source, thread)->event, n_lost - c->n_lost[thread]);
-    c->n_lost[thread] = n_lost;
+    for (uint32_t i = 0; i < s->source->n_sampled; i++) {
+        const uint32_t counter = s->source->plan.places[i].counter;
+        const uint64_t n_lost = tl_netburst_lost_by(c->n, counter);
+        if (n_lost > c->n_lost[counter])
+            s->sampling.lose(s->sampling.ctx, s->source->sampled[i].event, n_lost - c->n_lost[counter]);
+        c->n_lost[counter] = n_lost;
+    }
+}
+
+void netburst_sampling_tell_losses(void *sampler_) {
+    sampler *s = sampler_;
+    for (uint32_t i = 0; i < s->n_cores; i++)
+        tell_losses(&s->cores[i]);
 }
 
 // ---- The run.
@@ -274,7 +296,7 @@ static void serve(sampler *s, sampled_core *c, tl_hart *h, uint32_t i) {
     const uint64_t late = read(c, TL_MSR_COUNTER + counter), period = s->sampling.period;
     if (!(read(c, TL_MSR_CCCR + counter) & TL_CCCR_OVF) || late == 0)
         return;
-    s->sampling.take(s->sampling.ctx, h, s->source->sampled[i].event, h->pc);
+    s->sampling.take(s->sampling.ctx, h, s->source->sampled[i].event, h->pc, distance_of(c, h, h->id % s->n_threads, counter));
     if (late >= period)
         s->sampling.lose(s->sampling.ctx, s->source->sampled[i].event, late / period);
     preset(c, counter, period - late % period);

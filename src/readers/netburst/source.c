@@ -63,7 +63,8 @@ static const struct {
 // The text of a formula; NULL: no signals say it.
 static const char *truth_text(const tl_netburst_request *request, tl_arena *arena) {
     const char *text = NULL;
-    if (request->owners != 0 || request->threads != 0 || request->context_mask != 0 || request->filter != 3 << TL_CCCR_THREAD_LSB)
+    if (request->owners != 0 || request->threads != 0 || request->context_mask != 0 || request->bounds != 0 || request->idle != 0 ||
+        request->filter != 3 << TL_CCCR_THREAD_LSB)
         return NULL;
     for (uint32_t i = 0; i < TL_COUNT_OF(truths); i++)
         if (truths[i].event == request->event && truths[i].mask == request->mask && truths[i].upstream == request->upstream &&
@@ -132,7 +133,8 @@ static uint32_t n_threads_of(const tl_config *config) { return config->core.thre
 static tl_status check_nbx(const tl_netburst_request *request, const tl_netburst_settings *settings, const tl_config *config, bool samples,
                            tl_error *err) {
     const uint32_t n_threads = n_threads_of(config);
-    const uint32_t threads = (uint32_t)(request->threads | request->threads >> TL_NBX_OS_LSB);
+    const uint32_t threads =
+        (uint32_t)(request->threads | request->threads >> TL_NBX_OS_LSB | request->bounds >> TL_NBX_ACTIVE_LSB) | request->idle;
     const char *option = tl_netburst_nbx_option(request);
     if (!option)
         return TL_OK;
@@ -288,19 +290,6 @@ static void add_part(reader *r, uint32_t event, uint64_t context, uint64_t count
     r->parts[i].count += count;
 }
 
-static void add_banks(reader *r, tl_netburst *n) {
-    const netburst_source *o = r->plan;
-    const uint32_t n_banks = (uint32_t)msr_of(n, TL_MSR_NBX_BANK_STATUS) & 0xff;
-    for (uint32_t bank = 0; bank < n_banks; bank++) {
-        (void)!tl_netburst_wrmsr(n, 0, TL_MSR_NBX_BANK, bank);
-        for (uint32_t i = 0; i < o->n_counting; i++) {
-            const uint64_t count = msr_of(n, TL_MSR_NBX_BANK_COUNTER + o->plan.places[i].counter);
-            if (o->requests[o->counting[i]].is_banked && count != 0)
-                add_part(r, o->counting[i], msr_of(n, TL_MSR_NBX_BANK_TAG), count);
-        }
-    }
-}
-
 static bool has_banks(const netburst_source *o) {
     bool result = false;
     for (uint32_t e = 0; e < o->n_requests; e++)
@@ -308,23 +297,20 @@ static bool has_banks(const netburst_source *o) {
     return result;
 }
 
-static void take_parts(reader *r) {
-    if (!has_banks(r->plan))
-        return;
-    memcpy(r->parts, r->kept, sizeof r->parts);
-    r->n_parts = r->n_kept;
-    for (uint32_t hart = 0; hart < r->machine->n_harts; hart += r->n_threads)
-        add_banks(r, pmu_of(r, hart));
-}
-
-// The sum of all banks, or the counter.
-static uint64_t count_of(const netburst_source *o, tl_netburst *n, uint32_t i) {
+// The sum of all banks, or the counter. Banks that hold something become parts.
+static uint64_t take_count(reader *r, tl_netburst *n, uint32_t i) {
+    const netburst_source *o = r->plan;
+    const uint32_t event = o->counting[i], counter = o->plan.places[i].counter;
     uint64_t sum = 0;
-    if (!o->requests[o->counting[i]].is_banked)
-        return counter_of(n, o->plan.places[i].counter);
-    for (uint32_t bank = 0; bank < (msr_of(n, TL_MSR_NBX_BANK_STATUS) & 0xff); bank++) {
+    if (!o->requests[event].is_banked)
+        return counter_of(n, counter);
+    const uint32_t n_banks = (uint32_t)msr_of(n, TL_MSR_NBX_BANK_STATUS) & 0xff;
+    for (uint32_t bank = 0; bank < n_banks; bank++) {
         (void)!tl_netburst_wrmsr(n, 0, TL_MSR_NBX_BANK, bank);
-        sum += msr_of(n, TL_MSR_NBX_BANK_COUNTER + o->plan.places[i].counter);
+        const uint64_t count = msr_of(n, TL_MSR_NBX_BANK_COUNTER + counter);
+        if (count != 0)
+            add_part(r, event, msr_of(n, TL_MSR_NBX_BANK_TAG), count);
+        sum += count;
     }
     return sum;
 }
@@ -341,6 +327,8 @@ static void empty_banks(const netburst_source *o, tl_netburst *n) {
 
 static void take_counts(reader *r) {
     const netburst_source *o = r->plan;
+    memcpy(r->parts, r->kept, r->n_kept * sizeof r->parts[0]);
+    r->n_parts = r->n_kept;
     for (uint32_t hart = 0; hart < r->machine->n_harts; hart++) {
         const uint64_t now = r->machine->harts[hart]->now;
         for (uint32_t e = 0; e < o->n_requests; e++) {
@@ -350,13 +338,12 @@ static void take_counts(reader *r) {
         }
         for (uint32_t i = 0; hart % r->n_threads == 0 && i < o->n_counting; i++) {
             uint64_t *last = &r->last[hart * o->n_counting + i];
-            const uint64_t value = count_of(o, pmu_of(r, hart), i);
+            const uint64_t value = take_count(r, pmu_of(r, hart), i);
             r->counts[hart * o->n_requests + o->counting[i]].count += (value - *last) & TL_NETBURST_VALUE;
             *last = value;
         }
         r->since[hart] = now;
     }
-    take_parts(r);
 }
 
 static void enable(void *reader_) {
@@ -372,7 +359,7 @@ static void enable(void *reader_) {
         for (uint32_t i = 0; hart % r->n_threads == 0 && i < o->plan.n_writes; i++)
             (void)!tl_netburst_wrmsr(pmu_of(r, hart), 0, o->plan.writes[i].msr, o->plan.writes[i].value);
         for (uint32_t i = 0; hart % r->n_threads == 0 && i < o->n_counting; i++)
-            r->last[hart * o->n_counting + i] = count_of(o, pmu_of(r, hart), i);
+            r->last[hart * o->n_counting + i] = counter_of(pmu_of(r, hart), o->plan.places[i].counter);
     }
 }
 
@@ -421,5 +408,6 @@ const tl_source_type tl_source_netburst = {
     .attach_sampling = netburst_sampling_attach,
     .begin_sampling = netburst_sampling_begin,
     .interrupted = netburst_sampling_interrupted,
+    .tell_losses = netburst_sampling_tell_losses,
     .sampling_method = netburst_sampling_method,
 };

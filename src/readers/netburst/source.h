@@ -36,6 +36,7 @@ TL_MUST_CHECK tl_status netburst_sampling_attach(tl_source *source, tl_machine *
                                                  tl_arena *of_outline, tl_arena *of_run, void **ret_sampler, tl_error *err);
 void netburst_sampling_begin(void *sampler);
 void netburst_sampling_interrupted(void *sampler, tl_hart *h);
+void netburst_sampling_tell_losses(void *sampler);
 const char *netburst_sampling_method(const tl_source *source, uint32_t event);
 
 #endif

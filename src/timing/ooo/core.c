@@ -173,7 +173,7 @@ static void resolve(tl_core *core, uint64_t seq) {
     const uint32_t entry = entry_of(core, seq);
     const tl_flow_insn *insn = &core->insn[entry];
     if (TL_UNLIKELY(core->owner_tap != NULL))
-        tap_own(core->owner_tap, entry);
+        tap_squash(core->owner_tap, entry);
     core->tally[CORE_RESOLVE] += 1;
     core->tally[insn->pipe.cls == TL_CLASS_BRANCH ? CORE_RESOLVE_COND : insn->is_return ? CORE_RESOLVE_RETURN : CORE_RESOLVE_INDIRECT] += 1;
     window_squash(core, seq + 1, false);
@@ -261,7 +261,7 @@ static bool retire(tl_core *core, tl_stop *ret_stop) {
         if (TL_UNLIKELY(core->insn[entry].is_redone)) {
             const tl_class cls = (tl_class)core->insn[entry].pipe.cls;
             if (TL_UNLIKELY(core->owner_tap != NULL))
-                tap_own(core->owner_tap, entry);
+                tap_squash(core->owner_tap, entry);
             core->tally[CORE_REDO] += 1;
             window_squash(core, core->retired, false);
             fetch_from(core, h->pc, TL_S_HART_CYC_FLUSH);
@@ -431,7 +431,7 @@ static void clear_loads(tl_core *core) {
         return;
     const uint64_t pc = core->insn[entry_of(core, seq)].pc;
     if (TL_UNLIKELY(core->owner_tap != NULL))
-        tap_own(core->owner_tap, entry_of(core, seq));
+        tap_squash(core->owner_tap, entry_of(core, seq));
     core->tally[CORE_MEMORY_CLEAR] += 1;
     window_squash(core, seq, false);
     fetch_from(core, pc, TL_S_HART_CYC_FLUSH);

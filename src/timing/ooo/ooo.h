@@ -341,14 +341,16 @@ TL_ALWAYS_INLINE void window_wake(tl_core *core, uint32_t entry, uint64_t wake) 
 void window_retry(tl_core *core, uint32_t node, uint64_t half);
 
 // tap.c: told only while core->tap is not NULL.
-// Owners of the next counts, for tl_tap.owner, only while core->owner_tap is not NULL: a store that
-// drains, an instruction in flight, the one that executes alone, the next one of fetch, the next
-// one of renaming.
+// Owners of the next counts, for tl_tap.owners, only while core->owner_tap is not NULL: a store
+// that drains, an instruction in flight, the one that executes alone, the next one of fetch, the
+// next one of renaming.
 void tap_drain(const core_tap *tap);
 void tap_own(const core_tap *tap, uint32_t entry);
 void tap_own_alone(const core_tap *tap);
 void tap_own_fetch(const core_tap *tap);
 void tap_rename(const core_tap *tap);
+// The same before a squash. The entry was mispredicted, or is the oldest one that is taken back.
+void tap_squash(core_tap *tap, uint32_t entry);
 void tap_dispatch(core_tap *tap, uint32_t node); // the dispatch is over
 // Called at the end of a cycle. !is_busy: nothing happened in it.
 void tap_cycle(core_tap *tap, uint32_t cause, bool is_busy);

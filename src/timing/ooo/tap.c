@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "model/isa.h"
 #include "timing/ooo/ooo.h"
 
 // At most all in flight are taken back in a cycle, and widths are small.
@@ -18,16 +19,18 @@ struct core_tap {
     tl_tap *tap; // NULL: detached
     tl_clock_tap *clocks;
     tl_clock_rows *rows; // NULL: each cycle is told
-    uint64_t end;       // the cycle after the last one that was told, or that idles
-    uint64_t idle_from; // idle cycles that are not told yet: idle_from .. end
+    uint64_t end;        // the cycle after the last one that was told, or that idles
+    uint64_t idle_from;  // idle cycles that are not told yet: idle_from .. end
     uint32_t idle_cause;
     uint64_t first;   // instructions below were in flight at the attachment
     uint64_t renamed; // as tl_core.renamed, when the last cycle ended
-    // For tl_tap.owner: the last instruction that retired, the first one of this cycle, and stores
+    // For tl_tap.owners: the last instruction that retired, the first one of this cycle, and stores
     // that wait for their drain.
-    uint64_t retired_pc, cycle_pc, store_pc[TL_MAX_STORE_BUFFERS];
-    uint64_t counted_pc; // owner of the last cycle, and of those that were skipped behind it
-    bool sees_all;       // as tl_clock_tap.tells_all, or for `tap`
+    tl_tap_owner retired, of_cycle, stores[TL_MAX_STORE_BUFFERS];
+    tl_tap_owner counted;  // owner of the last cycle, and of those that were skipped behind it
+    uint64_t squash_to;    // as tl_tap_owners.squash
+    uint64_t sp[MAX_RING]; // behind a jump in flight
+    bool sees_all;         // as tl_clock_tap.tells_all, or for `tap`
     uint64_t in_vain[TL_N_UOP_VAINS];
     uint32_t n_events;
     tl_uop_event events[MAX_EVENTS];
@@ -99,53 +102,98 @@ static void tell_cycles(core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t
 
 // ---- Owners of counts.
 
-static void own(const core_tap *t, uint64_t pc) {
-    if (t->tap && t->tap->owner)
-        t->tap->owner(t->tap, t->core->h, pc);
+static const tl_tap_owner nobody = {.pc = NEVER};
+
+// NULL: nobody asks.
+static const tl_tap_owners *owners_of(const core_tap *t) { return t->tap ? t->tap->owners : NULL; }
+
+static void own(const core_tap *t, const tl_tap_owner *owner) {
+    const tl_tap_owners *owners = owners_of(t);
+    if (owners)
+        owners->own(t->tap, t->core->h, owner);
 }
 
-void tap_drain(const core_tap *t) { own(t, t->store_pc[t->core->first_store % TL_MAX_STORE_BUFFERS]); }
+static tl_tap_owner in_flight(const tl_core *core, uint64_t seq) {
+    return (tl_tap_owner){.pc = core->insn[entry_of(core, seq)].pc, .seq = seq};
+}
 
-void tap_own(const core_tap *t, uint32_t entry) { own(t, t->core->insn[entry].pc); }
+static tl_tap_owner fetched_next(const tl_core *core) {
+    return (tl_tap_owner){.pc = core->is_alone ? core->alone_pc : core->fetch_pc, .seq = core->fetched};
+}
 
-void tap_own_alone(const core_tap *t) { own(t, t->core->alone_pc); }
-void tap_own_fetch(const core_tap *t) { own(t, t->core->fetch_pc); }
+static uint64_t seq_of(const tl_core *core, uint32_t entry) { return core->retired + ((entry - core->retired) & core->ring_mask); }
+
+void tap_drain(const core_tap *t) { own(t, &t->stores[t->core->first_store % TL_MAX_STORE_BUFFERS]); }
+
+void tap_own(const core_tap *t, uint32_t entry) {
+    const tl_tap_owner owner = in_flight(t->core, seq_of(t->core, entry));
+    own(t, &owner);
+}
+
+void tap_own_alone(const core_tap *t) {
+    const tl_tap_owner owner = {.pc = t->core->alone_pc, .seq = t->core->fetched};
+    own(t, &owner);
+}
+
+void tap_own_fetch(const core_tap *t) {
+    const tl_tap_owner owner = {.pc = t->core->fetch_pc, .seq = t->core->fetched};
+    own(t, &owner);
+}
 
 // The next instruction, or the one that fetch waits for.
 void tap_rename(const core_tap *t) {
     const tl_core *core = t->core;
-    own(t, core->renamed < core->fetched ? core->insn[entry_of(core, core->renamed)].pc : core->fetch_pc);
+    const tl_tap_owner owner =
+        core->renamed < core->fetched ? in_flight(core, core->renamed) : (tl_tap_owner){.pc = core->fetch_pc, .seq = core->fetched};
+    own(t, &owner);
+}
+
+void tap_squash(core_tap *t, uint32_t entry) {
+    const tl_tap_owners *owners = owners_of(t);
+    tap_own(t, entry);
+    t->squash_to = seq_of(t->core, entry);
+    if (owners)
+        owners->squash(t->tap, t->core->h, t->squash_to);
 }
 
 // With an empty reorder buffer, cycles of fetch are the next instruction's. All others are due to
 // the last one, whose outcome fetch had to wait for.
-static uint64_t owner_of_cycle(const core_tap *t, uint32_t cause) {
+static tl_tap_owner owner_of_cycle(const core_tap *t, uint32_t cause) {
     const tl_core *core = t->core;
-    if (t->cycle_pc != NEVER)
-        return t->cycle_pc;
+    if (t->of_cycle.pc != NEVER)
+        return t->of_cycle;
     if (core->retired < core->renamed)
-        return core->insn[entry_of(core, core->retired)].pc;
-    if (t->retired_pc != NEVER && cause != TL_S_HART_CYC_FETCH && cause != TL_S_HART_CYC_ITLB)
-        return t->retired_pc;
-    if (core->retired < core->fetched)
-        return core->insn[entry_of(core, core->retired)].pc;
-    return core->is_alone ? core->alone_pc : core->fetch_pc;
+        return in_flight(core, core->retired);
+    if (t->retired.pc != NEVER && cause != TL_S_HART_CYC_FETCH && cause != TL_S_HART_CYC_ITLB)
+        return t->retired;
+    return core->retired < core->fetched ? in_flight(core, core->retired) : fetched_next(core);
 }
 
 static void own_cycle(core_tap *t, uint32_t cause) {
-    t->counted_pc = owner_of_cycle(t, cause);
-    own(t, t->counted_pc);
-    t->cycle_pc = NEVER;
+    t->counted = owner_of_cycle(t, cause);
+    own(t, &t->counted);
+    t->of_cycle = nobody;
 }
 
 static void own_retirement(core_tap *t, uint32_t entry) {
     const tl_core *core = t->core;
-    t->retired_pc = core->insn[entry].pc;
-    if (t->cycle_pc == NEVER)
-        t->cycle_pc = t->retired_pc;
+    const tl_flow_insn *insn = &core->insn[entry];
+    const tl_tap_owners *owners = owners_of(t);
+    if (!owners)
+        return;
+    const tl_tap_retirement retirement = {.seq = core->retired,
+                                          .pc = insn->pc,
+                                          .next_pc = insn->next_pc,
+                                          .cls = insn->pipe.cls,
+                                          .return_pc = insn->pc + insn->len,
+                                          .sp = t->sp[entry],
+                                          .is_call = insn->is_call,
+                                          .is_return = insn->is_return};
+    t->retired = (tl_tap_owner){.pc = insn->pc, .seq = TL_TAP_RETIRED, .place = owners->retired(t->tap, core->h, &retirement)};
+    if (t->of_cycle.pc == NEVER)
+        t->of_cycle = t->retired;
     if (core->n_uops[entry] == 2)
-        t->store_pc[core->senior_store % TL_MAX_STORE_BUFFERS] = t->retired_pc;
-    own(t, t->retired_pc);
+        t->stores[core->senior_store % TL_MAX_STORE_BUFFERS] = t->retired;
 }
 
 // ---- Events.
@@ -257,13 +305,14 @@ void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
 }
 
 void tap_own_skipped(const core_tap *t) {
-    if (t->counted_pc != NEVER)
-        own(t, t->counted_pc);
+    if (t->counted.pc != NEVER)
+        own(t, &t->counted);
 }
 
 void tap_own_as_before(const core_tap *t) {
-    if (t->counted_pc != NEVER && t->tap && t->tap->owner_as_before)
-        t->tap->owner_as_before(t->tap, t->core->h);
+    const tl_tap_owners *owners = owners_of(t);
+    if (t->counted.pc != NEVER && owners)
+        owners->own_as_before(t->tap, t->core->h);
 }
 
 void tap_rewind(core_tap *t) {
@@ -273,12 +322,16 @@ void tap_rewind(core_tap *t) {
 
 // ---- The flow in front. The core asks isa_flow for enter, leave, follow and alone_paddr.
 
+static bool is_jump(const tl_flow_insn *insn) { return insn->pipe.cls == TL_CLASS_JAL || insn->pipe.cls == TL_CLASS_JALR; }
+
 static tl_flow_result fetch(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn) {
     core_tap *t = tap_of(flow);
-    own(t, pc);
+    tap_own_fetch(t);
     const tl_flow_result result = t->inner->fetch(t->inner, entry, pc, ret_insn);
     if (result == TL_FLOW_EXECUTED)
         add(t, TL_UOP_FETCH, t->core->fetched)->bits = t->inner->bits(t->inner, entry);
+    if (is_jump(ret_insn))
+        t->sp[entry] = tl_hart_register_value(t->core->h, TL_ROLE_STACK);
     return result;
 }
 
@@ -296,7 +349,8 @@ static void note_back(core_tap *t, uint64_t seq) {
 
 static void take_back(tl_flow *flow, uint32_t entry) {
     core_tap *t = tap_of(flow);
-    own(t, t->core->insn[entry].pc);
+    const tl_tap_owner owner = {.pc = t->core->insn[entry].pc, .seq = t->squash_to};
+    own(t, &owner);
     note_back(t, t->core->fetched);
     t->inner->take_back(t->inner, entry);
 }
@@ -315,8 +369,6 @@ static void add_retired(core_tap *t, uint32_t entry) {
 static TL_NOINLINE void tell_retired(core_tap *t, uint32_t entry) {
     own_retirement(t, entry);
     t->inner->retire(t->inner, entry);
-    if (t->tap && t->tap->retired)
-        t->tap->retired(t->tap, t->core->h, t->core->insn[entry].pc);
     if (t->core->retired >= t->first)
         add_retired(t, entry);
 }
@@ -334,7 +386,10 @@ bool tap_captures(core_tap *t, uint32_t entry) {
         return false;
     add_retired(t, entry);
     t->n_events -= 1; // it has not retired yet
-    return !t->clocks->may_retire(t->clocks, t->core->h, t->core->thread, &t->events[t->n_events]);
+    const bool captures = !t->clocks->may_retire(t->clocks, t->core->h, t->core->thread, &t->events[t->n_events]);
+    if (captures)
+        tap_squash(t, entry);
+    return captures;
 }
 
 uint32_t tap_assist(core_tap *t) { return t->clocks->assist(t->clocks, t->core->h, t->core->thread); }
@@ -389,8 +444,11 @@ static bool alone(tl_flow *flow, tl_stop *ret_stop) {
                           .pc = core->alone_pc,
                           .bits = t->inner->bits(t->inner, entry_of(core, core->fetched)),
                           .cls = (uint8_t)core->alone_class};
-    own(t, core->alone_pc);
-    t->retired_pc = core->alone_pc;
+    const tl_tap_owners *owners = owners_of(t);
+    if (owners) {
+        const uint32_t place = owners->alone(t->tap, core->h, core->fetched, core->alone_pc);
+        t->retired = (tl_tap_owner){.pc = core->alone_pc, .seq = TL_TAP_RETIRED, .place = place};
+    }
     if (t->clocks)
         t->clocks->alone(t->clocks, core->h, core->thread, now);
     const alone_counts before = count_alone(core->h);
@@ -415,13 +473,19 @@ static void suspend(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mas
     idle_until(t, t->core->h->now, t->idle_cause);
     if (t->clocks)
         t->clocks->suspend(t->clocks, t->core->h, t->core->thread);
+    const tl_tap_owners *owners = owners_of(t);
+    if (owners)
+        owners->end(t->tap, t->core->h);
     t->inner->suspend(t->inner, first, n, ring_mask);
 }
 
 static void note_all_back(core_tap *t) {
     const tl_core *core = t->core;
+    const tl_tap_owners *owners = owners_of(t);
     for (uint64_t seq = core->fetched; seq-- > core->retired;)
         note_back(t, seq);
+    if (owners)
+        owners->drop(t->tap, core->h, core->retired);
 }
 
 static bool resume(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask) {
@@ -430,10 +494,13 @@ static bool resume(tl_flow *flow, uint64_t first, uint32_t n, uint32_t ring_mask
     if (t->clocks)
         t->clocks->resume(t->clocks, t->core->h, t->core->thread);
     see(t);
-    if (t->inner->resume(t->inner, first, n, ring_mask))
-        return true;
-    note_all_back(t);
-    return false;
+    const bool goes_on = t->inner->resume(t->inner, first, n, ring_mask);
+    if (!goes_on)
+        note_all_back(t);
+    const tl_tap_owners *owners = owners_of(t);
+    if (owners)
+        owners->begin(t->tap, t->core->h);
+    return goes_on;
 }
 
 static void forget(tl_flow *flow) {
@@ -472,7 +539,7 @@ static void drop(tl_core *core) {
 static void set_tap(core_tap *t, tl_tap *tap) {
     t->tap = tap;
     t->core->fetch_flow = tap ? &t->flow : t->inner;
-    t->core->owner_tap = tap && tap->owner ? t : NULL;
+    t->core->owner_tap = tap && tap->owners ? t : NULL;
     see(t);
 }
 
@@ -501,7 +568,7 @@ static core_tap *begin(tl_core *core, tl_error *err) {
     }
     t->end = t->idle_from = core->h->now;
     t->idle_cause = TL_TAP_OUTSIDE;
-    t->retired_pc = t->cycle_pc = t->counted_pc = NEVER;
+    t->retired = t->of_cycle = t->counted = nobody;
     t->first = core->retired;
     t->renamed = core->renamed;
     t->n_events = 0;
@@ -520,7 +587,7 @@ tl_status tl_core_tap(tl_core *core, tl_tap *tap, tl_error *err) {
     if (!t)
         return TL_ENOMEM;
     set_tap(t, tap);
-    t->retired_pc = t->cycle_pc = t->counted_pc = NEVER;
+    t->retired = t->of_cycle = t->counted = nobody;
     t->end = t->idle_from = core->h->now;
     t->idle_cause = TL_TAP_OUTSIDE;
     t->first = core->fetched;
