@@ -17,7 +17,7 @@ typedef struct tl_netburst_rows {
     bool ends_idle;     // with such a clock, or a row of them
     bool ends_repeated; // with several of them
     uint8_t active;     // as in tl_netburst_clock
-    // By used ESCR: what occurs in a row, 0 behind the last one, and what occurs in all clocks.
+    // Of used ESCRs: what occurs in a row, 0 behind the last one, and what occurs in all clocks.
     uint8_t output[TL_NETBURST_COUNTERS][TL_CLOCK_ROWS], level[TL_NETBURST_COUNTERS];
 } tl_netburst_rows;
 

@@ -132,7 +132,8 @@ void tl_netburst_configure(tl_netburst *n);
 void tl_netburst_settle(tl_netburst *n); // closes the lanes
 // The clocks in which all counters only add, if all goes on as it is. 0: rows cannot be counted.
 uint64_t tl_netburst_room_of_rows(tl_netburst *n);
-void tl_netburst_count_rows(tl_netburst *n, const tl_netburst_rows *rows); // n > 0, and within the room
+// n > 0, and within the room
+void tl_netburst_count_rows(tl_netburst *n, const tl_netburst_rows *rows);
 void tl_netburst_update_lines(tl_netburst *n);
 // The counter counts while these threads are active, laid out as an XESCR.
 bool tl_netburst_counts_while(const tl_netburst *n, uint32_t counter, uint64_t active);
