@@ -15,6 +15,7 @@
 
 #include "model/hart.h"
 #include "model/pipeline.h"
+#include "model/probe.h"
 
 typedef enum tl_uop_step {
     TL_UOP_FETCH,     // an instruction: executed ahead of time on the predicted path
@@ -85,6 +86,100 @@ typedef struct tl_clock_record {
     const tl_uop_event *events; // as in tl_cycle_record
 } tl_clock_record;
 
+// Clocks as rows, while their owner wants no more of them than the values of some tallies: the core
+// takes them itself. A clock with events, or with another state of the thread, is told. Threads of
+// a core share the rows. All fields but those the functions below write are the owner's.
+enum { TL_CLOCK_ROWS = 64, TL_CLOCK_TOTALS = TL_CLOCK_ROWS + 8 };
+enum { TL_CLOCK_CELLS = 4 };    // are taken at once
+typedef struct tl_clock_cells { // of a thread
+    bool may_tell;              // a row, to the owner
+    uint64_t until;             // the core takes no later clock itself
+    // The state of the thread in all rows. tells_stores: is_store_full matters.
+    bool is_store_full, tells_stores;
+    tl_priv priv;
+    uint32_t n;
+    const tl_cell *cells; // up to a multiple of TL_CLOCK_CELLS
+    // Their values before row 0, and at the end of each row that is filled.
+    uint32_t (*columns)[TL_CLOCK_TOTALS];
+    uint32_t n_filled;
+    uint64_t told; // the last clock that was taken or told
+    // Instructions retired before that clock, and before the next one.
+    uint64_t insns_before, insns_after;
+} tl_clock_cells;
+
+typedef struct tl_clock_rows {
+    bool is_open;
+    bool keeps_idle;       // clocks between two others are a row
+    uint32_t most;         // no row begins behind so many
+    uint32_t n;            // rows before the clock under way, which is the next one
+    uint32_t told;         // threads that have told it
+    uint64_t clock;        // under way
+    uint64_t until;        // no later clock is a row
+    uint64_t n_idle;       // clocks beside one for each row
+    uint64_t n_behind;     // idle clocks before the one under way
+    const uint64_t *tally; // of all cells
+    tl_clock_cells threads[2];
+} tl_clock_rows;
+
+// The clock is behind the one under way.
+static inline bool tl_clock_rows_have_room(const tl_clock_rows *rows, uint64_t clock) {
+    return rows->n < rows->most && clock <= rows->until;
+}
+
+static inline void tl_clock_rows_begin(tl_clock_rows *rows, uint64_t clock) {
+    const uint64_t n_idle = clock - rows->clock - 1;
+    rows->n += 1;
+    rows->n_idle += n_idle;
+    rows->n_behind = n_idle;
+    rows->clock = clock;
+    rows->told = 0;
+    if (n_idle > 0 && rows->keeps_idle) {
+        rows->n += 1;
+        rows->n_idle -= 1;
+    }
+}
+
+// Cells stay what they were in rows in which the thread tells nothing.
+static inline void tl_clock_cells_fill(tl_clock_cells *c, uint32_t n) {
+    for (uint32_t i = 0; c->n_filled < n && i < c->n; i++)
+        for (uint32_t row = c->n_filled; row < n; row++)
+            c->columns[i][row + 1] = c->columns[i][c->n_filled];
+    c->n_filled = c->n_filled < n ? n : c->n_filled;
+}
+
+// Row n of a thread whose other rows are filled.
+static inline void tl_clock_cells_copy(tl_clock_cells *c, uint32_t n, const uint64_t *tally) {
+    uint32_t *column = &c->columns[0][n + 1];
+    const tl_cell *cell = c->cells, *end = cell + c->n;
+    c->n_filled = n + 1;
+    for (; cell < end; cell += TL_CLOCK_CELLS, column += TL_CLOCK_CELLS * TL_CLOCK_TOTALS) {
+        column[0] = (uint32_t)tally[cell[0]];
+        column[TL_CLOCK_TOTALS] = (uint32_t)tally[cell[1]];
+        column[2 * TL_CLOCK_TOTALS] = (uint32_t)tally[cell[2]];
+        column[3 * TL_CLOCK_TOTALS] = (uint32_t)tally[cell[3]];
+    }
+}
+
+// Takes a clock without events, of a thread that told the one under way, too. false: nothing has
+// happened.
+static inline bool tl_clock_rows_take(tl_clock_rows *rows, const tl_hart *h, uint32_t thread, uint64_t clock, bool is_store_full) {
+    tl_clock_cells *c = &rows->threads[thread];
+    if (clock > c->until || clock <= rows->clock || rows->n >= rows->most || c->n_filled <= rows->n || h->priv != c->priv ||
+        !tl_hart_has_work(h) || (c->tells_stores && is_store_full != c->is_store_full) || (rows->keeps_idle && clock - rows->clock > 1))
+        return false;
+    rows->n += 1;
+    rows->n_behind = clock - rows->clock - 1;
+    rows->n_idle += rows->n_behind;
+    rows->clock = clock;
+    rows->told = 1u << thread;
+    tl_clock_cells_copy(c, rows->n, rows->tally);
+    c->is_store_full = is_store_full;
+    c->told = clock;
+    c->insns_before = c->insns_after;
+    c->insns_after = h->instret;
+    return true;
+}
+
 typedef struct tl_clock_tap tl_clock_tap;
 struct tl_clock_tap {
     // Set by the owner at any time. tells_all holds from the next clock of the thread on. If it is
@@ -92,6 +187,7 @@ struct tl_clock_tap {
     // only with effect, RENAME never. Tallies say what retires.
     bool tells_all;
     uint32_t sampled; // threads: may_retire is called
+    tl_clock_rows *rows;
     void (*clock)(tl_clock_tap *tap, const tl_clock_record *record);
     // An instruction is about to execute alone in this cycle. All earlier clocks were told.
     void (*alone)(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, uint64_t cycle);

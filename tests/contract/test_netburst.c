@@ -10,7 +10,8 @@
 #include "isa/rv/privileged.h"
 #include "machine/machine.h"
 #include "machine/snapshot.h"
-#include "pmu/netburst/netburst.h"
+#include "pmu/netburst/catalogue.h"
+#include "pmu/netburst/state.h"
 #include "random_threads.h"
 #include "session/description.h"
 
@@ -219,6 +220,76 @@ static void test_skipped_clocks_count_as_clocks_do(void **state) {
         }
         assert_true(has[0][0] + has[0][1] > 0);
         assert_memory_equal(has[0], has[1], sizeof has[0]);
+    }
+}
+
+// ---- Many clocks at once.
+
+// Some detectors have no event.
+static tl_netburst_event random_event_of(rng *r, tl_escr escr) {
+    const uint32_t first = below(r, TL_NB_N_EVENTS);
+    for (uint32_t k = 0; k < TL_NB_N_EVENTS; k++) {
+        const tl_netburst_event e = (tl_netburst_event)((first + k) % TL_NB_N_EVENTS);
+        if (e != TL_NB_NO_EVENT && tl_netburst_event_rows[e].pair == (escr & ~1u))
+            return e;
+    }
+    return TL_NB_NO_EVENT;
+}
+
+// Any counter of any event, with any filter. Some overflow soon, some run behind others.
+static void write_random_counter(rng *r, tl_netburst *n) {
+    const uint32_t i = below(r, TL_NETBURST_COUNTERS), select = below(r, 8);
+    const tl_escr escr = tl_netburst_route(n, i, select);
+    if (escr == TL_N_ESCRS)
+        return;
+    const uint64_t event = tl_netburst_event_rows[random_event_of(r, escr)].code, mask = below(r, 3) == 0 ? below(r, 1 << 16) : 0xffff;
+    const uint64_t filter = TL_CCCR_COMPARE | below(r, 4) << TL_CCCR_THRESHOLD_LSB | (below(r, 3) == 0 ? (uint64_t)TL_CCCR_COMPLEMENT : 0) |
+                            (below(r, 3) == 0 ? (uint64_t)TL_CCCR_EDGE : 0);
+    const uint64_t runs = below(r, 8) == 0 ? (uint64_t)TL_CCCR_CASCADE : (uint64_t)TL_CCCR_ENABLE;
+    const uint64_t threads = below(r, 4) == 0 ? below(r, 4) : 3;
+    wrmsr(n, tl_netburst_escr_msr(escr), event << TL_ESCR_EVENT_LSB | mask << TL_ESCR_MASK_LSB | (below(r, 2) ? 15 : 1 + below(r, 15)));
+    wrmsr(n, TL_MSR_COUNTER + i, below(r, 4) == 0 ? TL_NETBURST_VALUE - below(r, 4000) : 0);
+    wrmsr(n, TL_MSR_CCCR + i, runs | select << TL_CCCR_SELECT_LSB | threads << TL_CCCR_THREAD_LSB | (below(r, 2) ? filter : 0));
+}
+
+static void check_same(tl_netburst *n, tl_netburst *eager, uint32_t program, uint32_t phase) {
+    for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++) {
+        const uint64_t has = rdmsr(n, TL_MSR_COUNTER + i), want = rdmsr(eager, TL_MSR_COUNTER + i);
+        if (has != want || rdmsr(n, TL_MSR_CCCR + i) != rdmsr(eager, TL_MSR_CCCR + i) || n->last_step[i] != eager->last_step[i])
+            fail_msg("program %u, phase %u, counter %u: %" PRIu64 ", clock by clock %" PRIu64, program, phase, i, has, want);
+    }
+    assert_int_equal(n->filtered, eager->filtered);
+    assert_int_equal(n->n_clocks, eager->n_clocks);
+}
+
+// Rows of many clocks count what the clocks do one by one.
+static void test_rows_count_as_clocks_do(void **state) {
+    (void)state;
+    for (uint32_t program = 0; program < 12; program++) {
+        rng r[2];
+        tl_machine *machines[2];
+        tl_netburst *n[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            r[i] = (rng){program + 1000};
+            machines[i] = open_machine(program + 300);
+            n[i] = pmu_of(machines[i], 0);
+            n[i]->is_eager = i == 1;
+            point(machines[i]->harts[0], program);
+            point(machines[i]->harts[1], program + 50);
+            if (program % 4 == 3) // tags for some uops
+                wrmsr(n[i], 0x3bc, 0x02ull << TL_ESCR_EVENT_LSB | 6 << TL_ESCR_MASK_LSB | 15);
+        }
+        for (uint32_t phase = 0; phase < 12; phase++) {
+            static const uint32_t running[] = {1, 1, BOTH_THREADS, 2};
+            for (uint32_t i = 0; i < 2; i++) {
+                for (uint32_t k = phase == 0 ? 20 : below(&r[i], 3); k > 0; k--)
+                    write_random_counter(&r[i], n[i]);
+                run_threads(machines[i], running[(program + phase) % 4], 3000 + 7 * phase, false);
+            }
+            check_same(n[0], n[1], program, phase);
+        }
+        for (uint32_t i = 0; i < 2; i++)
+            tl_machine_free(machines[i]);
     }
 }
 
@@ -978,6 +1049,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_load_of_a_device_has_no_tag),
     cmocka_unit_test(test_extended_records_say_what_a_load_did),
     cmocka_unit_test(test_skipped_clocks_count_as_clocks_do),
+    cmocka_unit_test(test_rows_count_as_clocks_do),
     cmocka_unit_test(test_each_tagged_uop_is_retired_or_bogus),
     cmocka_unit_test(test_untagged_misses_are_those_of_wrong_paths),
     cmocka_unit_test(test_execution_tags_tell_classes_apart),

@@ -189,12 +189,15 @@ static void plan(tl_netburst *n) {
             l->is_used[e] = false;
         }
     memset(l->times, 0, sizeof l->times); // so that a lane without a counter counts nothing
-    l->is_plain = !n->has_doubts && n->n_used_counters > 0;
+    n->takes_rows = !n->has_doubts;
+    n->has_edges = false;
     for (uint32_t k = 0; k < n->n_used_counters; k++) {
         const tl_used_escr *escr = &n->used_escrs[n->used_counters[k].used];
-        l->is_plain &= !escr->has_fields;
+        n->takes_rows &= !escr->has_fields;
+        n->has_edges |= n->used_counters[k].is_edge;
         plan_counter(l, &n->used_counters[k], escr);
     }
+    l->is_plain = n->takes_rows && n->n_used_counters > 0;
 }
 
 // Clocks in which the counter only adds. 0: its next count may do more.
@@ -500,6 +503,59 @@ void tl_netburst_count(tl_netburst *n, const tl_netburst_clock *clock) {
     }
     if (n->is_stale)
         tl_netburst_configure(n);
+}
+
+// ---- Rows.
+
+uint64_t tl_netburst_room_of_rows(tl_netburst *n) {
+    uint64_t n_clocks = UINT64_MAX;
+    if (!n->takes_rows || n->is_stale || n->is_eager)
+        return 0;
+    tl_netburst_settle(n);
+    for (uint32_t k = 0; k < n->n_used_counters; k++)
+        n_clocks = tl_lesser(n_clocks, clocks_of_adding(n, &n->used_counters[k]));
+    return n_clocks;
+}
+
+// Returns what the counter adds.
+static uint64_t compare_rows(tl_netburst *n, const tl_used_counter *c, const tl_netburst_rows *rows, bool counts) {
+    const uint32_t bit = BIT(c->counter);
+    const bool is_idle = (rows->level[c->used] > c->threshold) != c->complements;
+    uint8_t passes[TL_CLOCK_ROWS];
+    uint64_t sum = n->columns->passes(rows->output[c->used], rows->level[c->used], c->threshold, c->complements, passes);
+    sum -= is_idle ? TL_CLOCK_ROWS - rows->n : 0;
+    const uint32_t last = rows->ends_idle ? is_idle : passes[rows->n - 1];
+    uint32_t step = last;
+    if (c->is_edge) {
+        uint32_t was = n->filtered & bit ? 1 : 0;
+        sum = 0;
+        for (uint32_t r = 0; r < rows->n; r++) {
+            step = passes[r] & ~was;
+            sum += step;
+            was = passes[r];
+        }
+        step = rows->ends_repeated ? 0 : step;
+    } else {
+        sum += is_idle ? rows->n_idle : 0;
+    }
+    n->filtered = (n->filtered & ~bit) | (last != 0 ? bit : 0);
+    n->last_step[c->counter] = counts ? (uint8_t)step : 0;
+    return counts ? sum : 0;
+}
+
+static uint64_t sum_rows(tl_netburst *n, const tl_used_counter *c, const tl_netburst_rows *rows, bool counts) {
+    const uint32_t level = rows->level[c->used], last = (rows->ends_idle ? 0u : rows->output[c->used][rows->n - 1]) + level;
+    n->last_step[c->counter] = counts ? (uint8_t)(last < TL_NETBURST_MAX_OUTPUT ? last : TL_NETBURST_MAX_OUTPUT) : 0;
+    return counts ? n->columns->sum(rows->output[c->used], (uint8_t)level) + level * (rows->n_idle + rows->n - TL_CLOCK_ROWS) : 0;
+}
+
+void tl_netburst_count_rows(tl_netburst *n, const tl_netburst_rows *rows) {
+    for (uint32_t k = 0; k < n->n_used_counters; k++) {
+        const tl_used_counter *c = &n->used_counters[k];
+        const bool counts = c->by_active >> rows->active & 1;
+        n->counter[c->counter] += c->compares ? compare_rows(n, c, rows, counts) : sum_rows(n, c, rows, counts);
+    }
+    n->n_clocks += rows->n + rows->n_idle;
 }
 
 // ---- Clocks in which no thread tells anything.

@@ -11,6 +11,7 @@
 #include "model/flow.h"
 #include "model/isa.h"
 #include "pmu/netburst/catalogue.h"
+#include "pmu/netburst/rows.h"
 
 enum { MAX_OCCURRENCES = 1024, ROOM_OF_A_RECORD = 512, MAX_SEGMENTS = 8, N_TAGS = 64, DRAINED_UOPS = 3 };
 
@@ -21,18 +22,23 @@ enum { MAX_CELLS = 16, MAX_WATCHED_CELLS = 128 };
 typedef struct source { // of a thread
     tl_cell more[MAX_CELLS], less[MAX_CELLS];
     uint32_t n_more, n_less;
+    uint8_t at[2 * MAX_CELLS]; // more, then less: their numbers in the watch
     uint64_t last;
     bool is_watched;
     uint8_t event, bit;
+    uint32_t escrs; // of rows: used ESCRs that select it
 } source;
 
 // Cells of the sources that a detector selects, as they were in the last clock that was told.
 typedef struct watch {
     uint32_t n;
-    tl_cell cells[MAX_WATCHED_CELLS];
+    tl_cell cells[MAX_WATCHED_CELLS + TL_CLOCK_CELLS - 1]; // and again the first one
     uint64_t last[MAX_WATCHED_CELLS];
     uint64_t feeds[MAX_WATCHED_CELLS]; // sources, bit by bit: `watched`, then those of WATCH_...
     uint64_t moved;                    // sources that some cell feeds which has moved
+    bool is_known;                     // `last` holds what the cells had in that clock
+    uint8_t insns, uops;               // cells of what retires
+    uint8_t clears;                    // cell of machine clears; MAX_WATCHED_CELLS: none
 } watch;
 #define WATCH_DELIVERS (UINT64_C(1) << 61)
 #define WATCH_BUILDS (UINT64_C(1) << 62)
@@ -44,7 +50,8 @@ typedef struct segment { // the thread has this owner in clocks before `until`
     uint8_t owner;
 } segment;
 
-enum { MODE_DELIVERS, MODE_BUILDS, MODE_IDLE }; // of fetch
+enum { MODE_DELIVERS, MODE_BUILDS, MODE_IDLE, N_MODES }; // of fetch
+enum { WEIGHT_OF_FLUSH = 2 };
 
 typedef struct feed_thread {
     const tl_hart *h; // NULL: it has told nothing
@@ -55,18 +62,13 @@ typedef struct feed_thread {
     uint8_t run_owner;    // of what it executes
     uint64_t idle_cycles; // of the hart, when it last told
     uint64_t suspended;   // clock up to which it ran, or is known not to have run; NEVER: it runs
-    bool is_store_full;
     uint64_t clear_until; // a machine clear goes on until this clock
     uint64_t alone;       // clock of an instruction that executes alone, or NEVER
-    uint64_t told;        // the last clock that it told
-    // Instructions retired before that clock, and before the next one.
-    uint64_t insns_before, insns_after;
-    source *sources;  // of all masks that signals feed
-    source **watched; // those among them that a detector selects
+    source *sources;      // of all masks that signals feed
+    source **watched;     // those among them that a detector selects
     uint32_t n_watched;
     watch watch;
     // Retired without those that execute alone, and how many there were at the last clock told.
-    tl_cell insns_cell, uops_cell;
     uint64_t n_insns, n_uops;
     bool tells_all; // the clock under way, by its events; else by these two
     // Instructions from the trace cache, and to build traces; lines that it drops.
@@ -82,6 +84,9 @@ typedef struct feed_thread {
     // Uops taken back that were not told as bogus yet, by their tags; instructions by their
     // front-end tag.
     uint32_t bogus_uops[N_TAGS], bogus_insns[2], n_bogus;
+    tl_clock_cells *cells; // its part of rows
+    uint64_t drained;      // bogus uops of clocks before this one have left
+    source insns, uops;    // retired
 } feed_thread;
 
 struct tl_netburst_feed {
@@ -92,8 +97,7 @@ struct tl_netburst_feed {
     bool is_attached, is_attaching;
     uint32_t accessing; // thread of the access under way
     uint64_t next;      // the first clock that was not counted
-    bool has_clock;     // a clock under way, with these occurrences
-    uint64_t clock;
+    bool has_clock;     // a clock under way, with these occurrences: row.clock
     bool is_counting, follows_contexts;
     // Kinds by owner: 2 loads, 4 stores have a front-end tag.
     uint8_t front_kinds[1 << 4];
@@ -103,7 +107,14 @@ struct tl_netburst_feed {
     uint32_t n_occurrences;
     tl_netburst_occurrence occurrences[MAX_OCCURRENCES];
     feed_thread threads[TL_NETBURST_THREADS];
+    // While rows are open, all clocks before the one under way are in them, and `next` is behind.
+    tl_clock_rows row;
+    bool hears_bogus;
+    uint32_t planned; // owners that sources have their ESCRs for; UNPLANNED: none
+    uint8_t row_of[MAX_OCCURRENCES];
+    tl_netburst_rows rows;
 };
+#define UNPLANNED UINT32_MAX
 #define NEVER UINT64_MAX
 
 static tl_netburst_feed *feed_of(tl_clock_tap *tap) { return (tl_netburst_feed *)(void *)tap; }
@@ -116,6 +127,7 @@ static void add(tl_netburst_feed *f, tl_netburst_event event, uint8_t owner, uin
     if (weight == 0 || !is_heard(f, event))
         return;
     assert(f->n_occurrences < MAX_OCCURRENCES);
+    f->row_of[f->n_occurrences] = (uint8_t)f->row.n;
     f->occurrences[f->n_occurrences++] = (tl_netburst_occurrence){
         .event = (uint8_t)event, .owner = owner, .weight = (uint16_t)(weight < UINT16_MAX ? weight : UINT16_MAX), .mask = (uint16_t)mask};
 }
@@ -188,12 +200,26 @@ static void drain(tl_netburst_feed *f, feed_thread *t) {
     }
 }
 
+// The same if nobody hears of them.
+static void drain_unheard(feed_thread *t, uint64_t until) {
+    uint64_t room = (until - t->drained) * DRAINED_UOPS;
+    t->drained = until;
+    for (uint32_t tags = 0; t->n_bogus > 0 && tags < N_TAGS && room > 0; tags++) {
+        const uint32_t n = (uint32_t)tl_lesser(room, t->bogus_uops[tags]);
+        uint32_t *insns = &t->bogus_insns[tags & TAG_FRONT];
+        t->bogus_uops[tags] -= n;
+        t->n_bogus -= n;
+        *insns -= (uint32_t)tl_lesser(n, *insns);
+        room -= n;
+    }
+}
+
 // Pairs of modes of the two threads, each the number of a mask bit; both idle: none.
+static const uint8_t mode_bits[N_MODES][N_MODES] = {{0, 1, 2}, {3, 4, 5}, {6, 7, 0xff}};
 static void add_modes(tl_netburst_feed *f) {
-    static const uint8_t bits[3][3] = {{0, 1, 2}, {3, 4, 5}, {6, 7, 0xff}};
     const uint8_t first = f->threads[0].mode, second = f->n->n_threads > 1 ? f->threads[1].mode : (uint8_t)MODE_IDLE;
-    if (bits[first][second] != 0xff)
-        add(f, TL_NB_TC_DELIVER_MODE, 0, 1, 1u << bits[first][second]);
+    if (mode_bits[first][second] != 0xff)
+        add(f, TL_NB_TC_DELIVER_MODE, 0, 1, 1u << mode_bits[first][second]);
     f->threads[0].mode = f->threads[1].mode = MODE_IDLE;
 }
 
@@ -203,7 +229,7 @@ static void add_levels(tl_netburst_feed *f, uint32_t index, uint64_t clock, uint
     *active |= owner;
     if (owner != 0)
         add(f, TL_NB_GLOBAL_POWER_EVENTS, owner, 1, 1);
-    if (t->is_store_full)
+    if (t->cells->is_store_full)
         add(f, TL_NB_RESOURCE_STALL, owner, 1, 1 << 5);
     if (clock < t->clear_until)
         add(f, TL_NB_MACHINE_CLEAR, owner, 1, 1);
@@ -247,9 +273,9 @@ static void count(tl_netburst_feed *f, uint64_t clock, uint64_t n_clocks) {
 }
 
 static void count_until(tl_netburst_feed *f, uint64_t end) {
-    if (f->has_clock && f->clock < end) {
+    if (f->has_clock && f->row.clock < end) {
         f->has_clock = false;
-        count(f, f->clock, 1);
+        count(f, f->row.clock, 1);
     }
     while (f->next < end) {
         uint64_t until = end;
@@ -264,7 +290,7 @@ static void count_until(tl_netburst_feed *f, uint64_t end) {
 
 // ---- Totals.
 
-static uint64_t total_of(const tl_netburst_feed *f, const source *s) {
+static uint64_t total_now(const tl_netburst_feed *f, const source *s) {
     uint64_t total = 0;
     for (uint32_t i = 0; i < s->n_more; i++)
         total += f->host->probe->tally[s->more[i]];
@@ -273,63 +299,74 @@ static uint64_t total_of(const tl_netburst_feed *f, const source *s) {
     return total;
 }
 
+static uint64_t total_of(const watch *w, const source *s) {
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < s->n_more; i++)
+        total += w->last[s->at[i]];
+    for (uint32_t i = 0; i < s->n_less; i++)
+        total -= w->last[s->at[s->n_more + i]];
+    return total;
+}
+
 // Returns the growth of the source since the last call.
-static uint64_t growth_of(const tl_netburst_feed *f, source *s) {
-    const uint64_t total = total_of(f, s), grown = total - s->last;
+static uint64_t growth_of(const watch *w, source *s) {
+    const uint64_t total = total_of(w, s), grown = total - s->last;
     if (grown > INT64_MAX) // what is subtracted came a clock before
         return 0;
     s->last = total;
     return grown;
 }
 
-static void look_at_cells(const tl_netburst_feed *f, watch *w) {
-    const uint64_t *tally = f->host->probe->tally;
-    for (uint32_t i = 0; i < w->n; i++) {
-        const uint64_t value = tally[w->cells[i]];
-        if (TL_LIKELY(value == w->last[i]))
-            continue;
-        w->last[i] = value;
-        w->moved |= w->feeds[i];
-    }
+static void set_cell(watch *w, uint32_t i, uint64_t value) {
+    if (TL_LIKELY(value == w->last[i]))
+        return;
+    w->last[i] = value;
+    w->moved |= w->feeds[i];
 }
 
-// Growth of a source that may have moved. It stays marked until it is taken.
-static uint64_t take_growth(const tl_netburst_feed *f, watch *w, source *s, uint64_t mark) {
+static void look_at_cells(const tl_netburst_feed *f, watch *w) {
+    const uint64_t *tally = f->host->probe->tally;
+    for (uint32_t i = 0; i < w->n; i++)
+        set_cell(w, i, tally[w->cells[i]]);
+    w->is_known = true;
+}
+
+// Growth of a source that may have moved.
+static uint64_t take_growth(watch *w, source *s, uint64_t mark) {
     if (!(w->moved & mark))
         return 0;
     w->moved &= ~mark;
-    return growth_of(f, s);
+    return growth_of(w, s);
 }
 
-static uint8_t take_mode(const tl_netburst_feed *f, feed_thread *t) {
-    if (take_growth(f, &t->watch, &t->delivers, WATCH_DELIVERS) > 0)
-        return MODE_DELIVERS;
-    return take_growth(f, &t->watch, &t->builds, WATCH_BUILDS) > 0 ? MODE_BUILDS : MODE_IDLE;
+static uint8_t take_mode(feed_thread *t) {
+    const uint64_t delivered = take_growth(&t->watch, &t->delivers, WATCH_DELIVERS);
+    const uint64_t built = take_growth(&t->watch, &t->builds, WATCH_BUILDS);
+    return delivered > 0 ? MODE_DELIVERS : built > 0 ? MODE_BUILDS : MODE_IDLE;
 }
 
+// Of cells as the watch has them.
 static void add_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
     watch *w = &t->watch;
-    look_at_cells(f, w);
     for (uint64_t left = w->moved & (WATCH_DELIVERS - 1); left != 0; left &= left - 1) {
         source *s = t->watched[__builtin_ctzll(left)];
-        const uint64_t grown = growth_of(f, s);
+        const uint64_t grown = growth_of(w, s);
         if (grown == 0)
             continue;
         add(f, (tl_netburst_event)s->event, owner, grown, 1u << s->bit);
         if (s->event == TL_NB_MACHINE_CLEAR)
-            t->clear_until = f->clock + f->host->config->core.clear_cycles;
+            t->clear_until = f->row.clock + f->host->config->core.clear_cycles;
     }
     w->moved &= ~(WATCH_DELIVERS - 1);
-    if (is_heard(f, TL_NB_TC_DELIVER_MODE))
-        t->mode = take_mode(f, t);
-    if (is_heard(f, TL_NB_TC_MISC) && take_growth(f, w, &t->flushes, WATCH_FLUSHES) > 0)
-        add(f, TL_NB_TC_MISC, owner, 2, 1 << 4);
+    t->mode = take_mode(t);
+    if (take_growth(w, &t->flushes, WATCH_FLUSHES) > 0)
+        add(f, TL_NB_TC_MISC, owner, WEIGHT_OF_FLUSH, 1u << t->flushes.bit);
 }
 
 // Nothing that retires has a tag while not all is told.
 static void add_retired(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
-    const uint64_t *tally = f->host->probe->tally;
-    const uint64_t insns = tally[t->insns_cell] - t->n_insns, uops = tally[t->uops_cell] - t->n_uops;
+    const watch *w = &t->watch;
+    const uint64_t insns = w->last[w->insns] - t->n_insns, uops = w->last[w->uops] - t->n_uops;
     t->n_insns += insns;
     t->n_uops += uops;
     if (insns == 0 || t->tells_all)
@@ -337,6 +374,298 @@ static void add_retired(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
     add(f, TL_NB_UOPS_RETIRED, owner, uops, 1);
     add(f, TL_NB_INSTR_RETIRED, owner, insns, 1);
     add(f, TL_NB_INSTR_COMPLETED, owner, insns, 1);
+}
+
+// ---- Rows.
+
+// Used ESCRs that count it.
+static uint32_t escrs_of(const tl_netburst_feed *f, const tl_netburst_occurrence *what) {
+    uint32_t escrs = 0;
+    for (uint32_t left = f->n->listeners[what->event]; left != 0; left &= left - 1)
+        if (tl_netburst_matches(f->n, &f->n->used_escrs[__builtin_ctz(left)], what, f->rows.active, 0))
+            escrs |= left & -left;
+    return escrs;
+}
+
+static uint32_t escrs_of_mask(const tl_netburst_feed *f, tl_netburst_event event, uint8_t owner, uint32_t mask) {
+    return escrs_of(f, &(tl_netburst_occurrence){.event = (uint8_t)event, .owner = owner, .weight = 1, .mask = (uint16_t)mask});
+}
+
+static void plan_source(const tl_netburst_feed *f, source *s, uint8_t owner) {
+    s->escrs = s->is_watched ? escrs_of_mask(f, (tl_netburst_event)s->event, owner, 1u << s->bit) : 0;
+}
+
+// Which ESCRs count what a thread does while it and the other one have these owners.
+static void plan_rows(tl_netburst_feed *f) {
+    uint32_t owners = f->rows.active;
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        owners = owners << 4 | f->threads[i].run_owner;
+    if (owners == f->planned)
+        return;
+    f->planned = owners;
+    for (uint32_t i = 0; i < f->n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        for (uint32_t k = 0; k < t->n_watched; k++)
+            plan_source(f, t->watched[k], t->run_owner);
+        plan_source(f, &t->flushes, t->run_owner);
+        t->uops.escrs = t->insns.escrs = 0;
+        if (f->tap.tells_all)
+            continue;
+        t->uops.escrs = escrs_of_mask(f, TL_NB_UOPS_RETIRED, t->run_owner, 1);
+        t->insns.escrs = escrs_of_mask(f, TL_NB_INSTR_RETIRED, t->run_owner, 1) | escrs_of_mask(f, TL_NB_INSTR_COMPLETED, t->run_owner, 1);
+    }
+}
+
+static void add_level(tl_netburst_feed *f, tl_netburst_event event, uint8_t owner, uint32_t mask) {
+    for (uint32_t left = escrs_of_mask(f, event, owner, mask); left != 0; left &= left - 1)
+        f->rows.level[__builtin_ctz(left)] += 1;
+}
+
+static void begin_columns(feed_thread *t) {
+    const watch *w = &t->watch;
+    t->insns.last = w->last[w->insns];
+    t->uops.last = w->last[w->uops];
+    for (uint32_t i = 0; i < w->n; i++)
+        t->cells->columns[i][0] = t->cells->columns[i][1] = (uint32_t)w->last[i];
+    t->cells->cells = w->cells;
+    t->cells->n = w->n;
+    t->cells->n_filled = 0;
+}
+
+// Rows begin with the clock under way, and what was told of it stays among the occurrences. Nothing
+// that holds for many clocks may change soon.
+static void open_rows(tl_netburst_feed *f) {
+    tl_netburst *n = f->n;
+    tl_netburst_rows *rows = &f->rows;
+    uint8_t active = 0;
+    if (!f->has_clock || f->follows_contexts)
+        return;
+    for (uint32_t i = 0; i < n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        if (next_level(t, f->row.clock) != NEVER || t->context_from != NEVER || (f->hears_bogus && t->n_bogus > 0))
+            return;
+        active |= t->owner;
+    }
+    const uint64_t room = tl_netburst_room_of_rows(n);
+    if (room < TL_CLOCK_ROWS)
+        return;
+    f->row.is_open = true;
+    f->row.n = 0;
+    f->row.n_idle = 0;
+    f->row.n_behind = 0;
+    f->row.until = room < NEVER - f->row.clock ? f->row.clock + room : NEVER;
+    f->row.keeps_idle = n->has_edges;
+    f->row.most = n->has_edges ? TL_CLOCK_ROWS - 1 : TL_CLOCK_ROWS;
+    rows->active = active;
+    memset(f->row_of, 0, f->n_occurrences);
+    memset(rows->output, 0, n->n_used_escrs * sizeof rows->output[0]);
+    memset(rows->level, 0, n->n_used_escrs);
+    plan_rows(f);
+    for (uint32_t i = 0; i < n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        t->drained = f->row.clock;
+        t->cells->may_tell = t->owner != 0 && t->owner == t->run_owner && t->watch.is_known && t->tells_all == f->tap.tells_all;
+        t->cells->until = t->cells->may_tell && t->watch.clears == MAX_WATCHED_CELLS ? f->row.until : 0;
+        t->cells->tells_stores = is_heard(f, TL_NB_RESOURCE_STALL);
+        if (t->h)
+            t->cells->priv = t->h->priv;
+        begin_columns(t);
+        if (t->owner != 0)
+            add_level(f, TL_NB_GLOBAL_POWER_EVENTS, t->owner, 1);
+        if (t->cells->is_store_full)
+            add_level(f, TL_NB_RESOURCE_STALL, t->owner, 1 << 5);
+    }
+}
+
+// Occurrences go to their rows. Those of the clock under way stay.
+static void fold_occurrences(tl_netburst_feed *f) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < f->n_occurrences; k++) {
+        const tl_netburst_occurrence what = f->occurrences[k];
+        const uint32_t row = f->row_of[k];
+        if (row == f->row.n) {
+            f->occurrences[n++] = what;
+            continue;
+        }
+        for (uint32_t left = escrs_of(f, &what); left != 0; left &= left - 1) {
+            uint8_t *output = &f->rows.output[__builtin_ctz(left)][row];
+            const uint32_t sum = *output + what.weight;
+            *output = (uint8_t)(sum < TL_NETBURST_MAX_OUTPUT ? sum : TL_NETBURST_MAX_OUTPUT);
+        }
+    }
+    f->n_occurrences = n;
+}
+
+// The totals fall now and then, because what is subtracted came a clock before.
+static void add_growths_one_by_one(const uint32_t totals[TL_CLOCK_TOTALS], uint32_t most, uint32_t n, uint8_t ret[TL_CLOCK_ROWS],
+                                   uint32_t *ret_most) {
+    memset(ret, 0, TL_CLOCK_ROWS);
+    for (uint32_t r = 0; r < n; r++) {
+        const uint32_t grown = totals[r + 1] - most;
+        if (grown > INT32_MAX)
+            continue;
+        ret[r] = (uint8_t)(grown < TL_NETBURST_MAX_OUTPUT ? grown : TL_NETBURST_MAX_OUTPUT);
+        most = totals[r + 1];
+    }
+    *ret_most = most;
+}
+
+// Returns the growth of the source in each row, and takes it.
+static void take_growths(const tl_netburst_feed *f, feed_thread *t, source *s, uint8_t ret[TL_CLOCK_ROWS]) {
+    const tl_netburst_column_ops *ops = f->n->columns;
+    const uint32_t n = f->row.n, *totals = t->cells->columns[s->at[0]];
+    const uint64_t before = total_of(&t->watch, s);
+    uint32_t sums[TL_CLOCK_TOTALS], most;
+    if (s->n_more + s->n_less > 1) {
+        memset(sums, 0, sizeof sums);
+        for (uint32_t i = 0; i < s->n_more + s->n_less; i++)
+            ops->add_totals(sums, t->cells->columns[s->at[i]], i < s->n_more ? 1 : UINT32_MAX);
+        totals = sums;
+    }
+    if (n < TL_CLOCK_ROWS) {
+        if (totals != sums)
+            memcpy(sums, totals, sizeof sums);
+        for (uint32_t r = n + 1; r <= TL_CLOCK_ROWS; r++)
+            sums[r] = sums[n];
+        totals = sums;
+    }
+    if (TL_LIKELY(before == s->last && ops->growths(totals, ret))) {
+        s->last += (uint32_t)(totals[n] - totals[0]);
+        return;
+    }
+    const uint32_t first = totals[0] + (uint32_t)(s->last - before);
+    add_growths_one_by_one(totals, first, n, ret, &most);
+    s->last += (uint32_t)(most - first);
+}
+
+static void add_source(tl_netburst_feed *f, feed_thread *t, source *s) {
+    uint8_t growths[TL_CLOCK_ROWS];
+    take_growths(f, t, s, growths);
+    for (uint32_t left = s->escrs; left != 0; left &= left - 1)
+        f->n->columns->add(f->rows.output[__builtin_ctz(left)], growths);
+}
+
+static void add_flushes(tl_netburst_feed *f, feed_thread *t) {
+    uint8_t growths[TL_CLOCK_ROWS];
+    take_growths(f, t, &t->flushes, growths);
+    for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
+        growths[r] = growths[r] > 0 ? WEIGHT_OF_FLUSH : 0;
+    for (uint32_t left = t->flushes.escrs; left != 0; left &= left - 1)
+        f->n->columns->add(f->rows.output[__builtin_ctz(left)], growths);
+}
+
+static void find_modes(const tl_netburst_feed *f, feed_thread *t, uint8_t ret[TL_CLOCK_ROWS]) {
+    uint8_t delivered[TL_CLOCK_ROWS], built[TL_CLOCK_ROWS];
+    take_growths(f, t, &t->delivers, delivered);
+    take_growths(f, t, &t->builds, built);
+    for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++) // MODE_DELIVERS, MODE_BUILDS, MODE_IDLE
+        ret[r] = (uint8_t)((delivered[r] == 0) + ((delivered[r] | built[r]) == 0));
+}
+
+static void add_modes_of_rows(tl_netburst_feed *f, const uint8_t modes[TL_NETBURST_THREADS][TL_CLOCK_ROWS]) {
+    uint8_t pairs[TL_CLOCK_ROWS], is_pair[TL_CLOCK_ROWS];
+    if (!is_heard(f, TL_NB_TC_DELIVER_MODE))
+        return;
+    for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
+        pairs[r] = (uint8_t)(modes[0][r] * N_MODES + modes[1][r]);
+    for (uint8_t pair = 0; pair < N_MODES * N_MODES; pair++) {
+        const uint8_t bit = mode_bits[pair / N_MODES][pair % N_MODES];
+        uint32_t left = bit == 0xff ? 0 : escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << bit);
+        if (left == 0)
+            continue;
+        for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
+            is_pair[r] = pairs[r] == pair;
+        for (; left != 0; left &= left - 1)
+            f->n->columns->add(f->rows.output[__builtin_ctz(left)], is_pair);
+    }
+}
+
+// Rows of the thread go to the outputs, and what the sources had becomes that of the last row.
+static void add_rows_of(tl_netburst_feed *f, feed_thread *t, uint8_t ret_modes[TL_CLOCK_ROWS]) {
+    watch *w = &t->watch;
+    const uint32_t n = f->row.n;
+    for (uint32_t k = 0; k < t->n_watched; k++)
+        add_source(f, t, t->watched[k]);
+    if (t->delivers.is_watched)
+        find_modes(f, t, ret_modes);
+    if (t->flushes.is_watched)
+        add_flushes(f, t);
+    if (t->uops.escrs != 0)
+        add_source(f, t, &t->uops);
+    if (t->insns.escrs != 0)
+        add_source(f, t, &t->insns);
+    for (uint32_t i = 0; i < w->n; i++)
+        w->last[i] += (uint32_t)(t->cells->columns[i][n] - t->cells->columns[i][0]);
+    t->n_insns = w->last[w->insns];
+    t->n_uops = w->last[w->uops];
+}
+
+static void tell_of_last_row(tl_netburst_feed *f, feed_thread *t) {
+    watch *w = &t->watch;
+    const uint32_t n = f->row.n;
+    for (uint32_t i = 0; i < w->n; i++)
+        set_cell(w, i, w->last[i] + (uint32_t)(t->cells->columns[i][n + 1] - t->cells->columns[i][n]));
+    add_totals(f, t, t->run_owner);
+    add_retired(f, t, t->run_owner);
+}
+
+// All rows are counted. The clock under way has what was told of it, as if there were none.
+static void close_rows(tl_netburst_feed *f) {
+    uint8_t modes[TL_NETBURST_THREADS][TL_CLOCK_ROWS];
+    const uint32_t n = f->row.n;
+    if (!f->row.is_open)
+        return;
+    f->row.is_open = false;
+    f->next = f->row.clock;
+    memset(modes, MODE_IDLE, sizeof modes);
+    for (uint32_t i = 0; i < f->n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        t->cells->until = 0;
+        drain_unheard(t, f->row.clock);
+        if (n == 0)
+            continue;
+        if (t->cells->n_filled > 0) {
+            tl_clock_cells_fill(t->cells, n);
+            add_rows_of(f, t, modes[i]);
+        }
+        if (t->mode != MODE_IDLE) // it told the first row before there were any
+            modes[i][0] = t->mode;
+        t->mode = MODE_IDLE;
+    }
+    fold_occurrences(f);
+    if (n > 0) {
+        add_modes_of_rows(f, modes);
+        f->rows.n = n;
+        f->rows.n_idle = f->row.n_idle;
+        f->rows.ends_idle = f->row.n_behind > 0;
+        f->rows.ends_repeated = f->row.n_behind > 1;
+        tl_netburst_count_rows(f->n, &f->rows);
+    }
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        if (f->threads[i].cells->n_filled > n)
+            tell_of_last_row(f, &f->threads[i]);
+}
+
+// The clock under way is over, and this one begins. false: it is no row.
+static bool next_row(tl_netburst_feed *f, uint64_t clock) {
+    if (TL_UNLIKELY(!tl_clock_rows_have_room(&f->row, clock) || f->n_occurrences + ROOM_OF_A_RECORD > MAX_OCCURRENCES)) {
+        close_rows(f);
+        open_rows(f);
+        if (!f->row.is_open || !tl_clock_rows_have_room(&f->row, clock))
+            return false;
+    }
+    tl_clock_rows_begin(&f->row, clock);
+    return true;
+}
+
+// Enters the clock of the record. false: it cannot be a row.
+static bool enter_row(tl_netburst_feed *f, const feed_thread *t, const tl_clock_record *record) {
+    const tl_clock_cells *c = t->cells;
+    if (!c->may_tell || (c->tells_stores && record->is_store_full != c->is_store_full))
+        return false;
+    if (TL_UNLIKELY(record->cycle <= f->row.clock))
+        return record->cycle == f->row.clock && !(f->row.told >> record->thread & 1);
+    return next_row(f, record->cycle);
 }
 
 // ---- Tags.
@@ -484,7 +813,7 @@ static uint32_t occurrences_of(uint8_t owner, const tl_uop_event *event, const u
 }
 
 static uint8_t active_now(const tl_netburst_feed *f) {
-    const uint64_t clock = f->has_clock ? f->clock : f->next;
+    const uint64_t clock = f->has_clock ? f->row.clock : f->next;
     uint8_t active = 0;
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         active |= owner_at(&f->threads[i], clock);
@@ -503,6 +832,8 @@ static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_ev
 }
 
 static void retires(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
+    if (f->n->n_used_escrs == 0) // nobody hears of it
+        return;
     if (is_control((tl_class)uop->cls))
         branch_retires(f, uop, owner);
     if (!t->tells_all)
@@ -539,6 +870,8 @@ static void overcount(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owne
 static void taken_back(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     const uint8_t *tags = tags_at_end(f, t, uop, owner);
     overcount(f, uop, owner);
+    if (f->row.is_open)
+        drain_unheard(t, f->row.clock);
     for (uint32_t k = 0; k < uop->n_uops; k++)
         t->bogus_uops[tags[k]] += 1;
     t->n_bogus += uop->n_uops;
@@ -554,7 +887,7 @@ static bool is_split(const tl_netburst_feed *f, const tl_uop_event *uop) {
 
 static void note_time(const tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop) {
     if (!uop->is_replay)
-        t->dispatched[uop->seq % TL_MAX_IN_FLIGHT] = f->clock;
+        t->dispatched[uop->seq % TL_MAX_IN_FLIGHT] = f->row.clock;
     t->done_half_cycles[uop->seq % TL_MAX_IN_FLIGHT] = uop->done_half_cycles;
 }
 
@@ -598,6 +931,8 @@ static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uo
 
 static uint8_t class_of(const feed_thread *t, tl_priv priv) { return priv == TL_PRIV_U ? t->bit_usr : t->bit_os; }
 
+static bool has_other_owner(const feed_thread *t) { return class_of(t, t->h->priv) != t->run_owner || !tl_hart_has_work(t->h); }
+
 // The state of a hart that has just told something, or that does not run.
 static void look_at(feed_thread *t, uint64_t clock) {
     const tl_hart *h = t->h;
@@ -614,36 +949,69 @@ static void look_at(feed_thread *t, uint64_t clock) {
 static void open_clock(tl_netburst_feed *f, uint64_t clock) {
     if (clock < f->next)
         clock = f->next; // a run that began in the past of the other thread
-    if (f->has_clock && clock <= f->clock) {
+    if (f->has_clock && clock <= f->row.clock) {
         if (f->n_occurrences + ROOM_OF_A_RECORD <= MAX_OCCURRENCES)
             return;
-        clock = f->clock + 1;
+        clock = f->row.clock + 1;
     }
     count_until(f, clock);
     f->has_clock = true;
-    f->clock = clock;
+    f->row.clock = clock;
+    f->row.told = 0;
+}
+
+// Rows take what the thread has told of the clock under way.
+static bool takes_it(const tl_netburst_feed *f, const feed_thread *t) {
+    return f->row.is_open && !f->n->is_stale && !(f->hears_bogus && t->n_bogus > 0);
+}
+
+static bool has_cleared(const tl_netburst_feed *f, const feed_thread *t) {
+    const uint32_t i = t->watch.clears, n = f->row.n;
+    return i < MAX_WATCHED_CELLS && t->cells->columns[i][n + 1] != t->cells->columns[i][n];
+}
+
+static void take_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
+    if (TL_LIKELY(takes_it(f, t))) {
+        tl_clock_cells_fill(t->cells, f->row.n);
+        tl_clock_cells_copy(t->cells, f->row.n, f->row.tally);
+        if (TL_UNLIKELY(has_cleared(f, t)))
+            close_rows(f);
+        return;
+    }
+    close_rows(f);
+    look_at_cells(f, &t->watch);
+    add_totals(f, t, owner);
+    add_retired(f, t, owner);
 }
 
 static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
     tl_netburst_feed *f = feed_of(tap);
     feed_thread *t = &f->threads[record->thread];
-    t->alone = t->suspended = NEVER;
-    open_clock(f, record->cycle);
     const uint8_t owner = t->run_owner;
-    if (owner_at(t, f->clock) == 0) // it runs in this clock
-        t->owner = owner;
-    t->is_store_full = record->is_store_full;
+    t->alone = t->suspended = NEVER;
+    if (!f->row.is_open || !enter_row(f, t, record)) {
+        close_rows(f);
+        open_clock(f, record->cycle);
+        if (owner_at(t, f->row.clock) == 0) // it runs in this clock
+            t->owner = owner;
+    }
+    t->cells->is_store_full = record->is_store_full;
     for (uint32_t i = 0; i < record->n_events; i++)
         take_uop(f, t, &record->events[i], owner);
-    add_totals(f, t, owner);
-    add_retired(f, t, owner);
+    take_totals(f, t, owner);
     t->tells_all = f->tap.tells_all;
-    look_at(t, record->cycle);
+    f->row.told |= 1u << record->thread;
+    if (!f->row.is_open || has_other_owner(t)) {
+        close_rows(f);
+        look_at(t, record->cycle);
+    }
     if (TL_UNLIKELY(f->follows_contexts))
-        note_context(f, record->thread, t->h->now > f->clock ? t->h->now : f->clock + 1);
-    t->told = f->clock;
-    t->insns_before = t->insns_after;
-    t->insns_after = t->h->instret;
+        note_context(f, record->thread, t->h->now > f->row.clock ? t->h->now : f->row.clock + 1);
+    t->cells->told = f->row.clock;
+    t->cells->insns_before = t->cells->insns_after;
+    t->cells->insns_after = t->h->instret;
+    if (!f->row.is_open)
+        open_rows(f);
 }
 
 // The instruction as an extended record shows it.
@@ -680,7 +1048,10 @@ static bool tell_may_retire(tl_clock_tap *tap, const tl_hart *h, uint32_t thread
         return true;
     }
     const uint32_t n = occurrences_of(t->run_owner, event, tags, event->n_uops, uops);
-    if (tl_netburst_retires(f->n, thread, uops, n, active_now(f) | t->run_owner))
+    const bool retires = tl_netburst_retires(f->n, thread, uops, n, active_now(f) | t->run_owner);
+    if (TL_UNLIKELY(f->n->is_stale)) // from the clock after those told
+        close_rows(f);
+    if (retires)
         return true;
     note_access(f, thread, h, event, all_tags);
     return false;
@@ -695,6 +1066,7 @@ static uint32_t tell_assist(tl_clock_tap *tap, const tl_hart *h, uint32_t thread
     uint64_t values[TL_NETBURST_RECORD_VALUES] = {0, h->pc};
     for (uint32_t i = 0; i < TL_COUNT_OF(order); i++)
         values[2 + i] = x[order[i]];
+    close_rows(f);
     tl_netburst_assist(f->n, thread, values);
     return f->n->settings.assist_clocks;
 }
@@ -729,13 +1101,15 @@ static void note_outside(const tl_netburst_feed *f, feed_thread *t) {
 static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
     tl_netburst_feed *f = feed_of(tap);
     feed_thread *t = &f->threads[thread];
+    close_rows(f);
+    t->watch.is_known = false; // it may have grown by any number
     t->h = h;
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
             note_outside(f, &f->threads[i]);
     if (f->follows_contexts)
         note_context(f, thread, h->now);
-    t->insns_after = h->instret;
+    t->cells->insns_after = h->instret;
     t->run_owner = class_of(t, h->priv);
     t->owner = tl_hart_has_work(h) ? t->run_owner : 0;
     t->suspended = f->is_attaching ? h->now : NEVER; // while attaching, nobody knows that it runs
@@ -743,6 +1117,7 @@ static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
 
 static void tell_suspend(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
     feed_thread *t = &feed_of(tap)->threads[thread];
+    close_rows(feed_of(tap));
     t->suspended = h->now;
     t->idle_cycles = h->idle_cycles;
     add_segment(t, h->now, t->owner);
@@ -752,52 +1127,68 @@ static void tell_suspend(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
 
 static void begin_source(const tl_netburst_feed *f, source *s, bool is_wanted, bool is_new) {
     if (is_wanted && (is_new || !s->is_watched))
-        s->last = total_of(f, s);
+        s->last = total_now(f, s);
     s->is_watched = is_wanted;
 }
 
-static void watch_source(watch *w, const source *s, uint64_t mark) {
-    for (uint32_t k = 0; s->is_watched && k < s->n_more + s->n_less; k++) {
-        const tl_cell cell = k < s->n_more ? s->more[k] : s->less[k - s->n_more];
-        uint32_t i = 0;
-        while (i < w->n && w->cells[i] != cell)
-            i++;
-        assert(i < MAX_WATCHED_CELLS);
-        if (i == w->n) {
-            w->cells[w->n++] = cell;
-            w->last[i] = w->feeds[i] = 0;
-        }
-        w->feeds[i] |= mark;
+// Returns the cell's number in the watch.
+static uint8_t watch_cell(watch *w, tl_cell cell, uint64_t mark) {
+    uint32_t i = 0;
+    while (i < w->n && w->cells[i] != cell)
+        i++;
+    assert(i < MAX_WATCHED_CELLS);
+    if (i == w->n) {
+        w->cells[w->n++] = cell;
+        w->last[i] = w->feeds[i] = 0;
     }
+    w->feeds[i] |= mark;
+    return (uint8_t)i;
+}
+
+static void watch_source(watch *w, source *s, uint64_t mark) {
+    for (uint32_t k = 0; s->is_watched && k < s->n_more + s->n_less; k++)
+        s->at[k] = watch_cell(w, k < s->n_more ? s->more[k] : s->less[k - s->n_more], mark);
+    if (s->is_watched && s->event == TL_NB_MACHINE_CLEAR)
+        w->clears = s->at[0];
 }
 
 // Cells are as if they had moved, but for those that are 0.
 static void begin_watch(feed_thread *t) {
     watch *w = &t->watch;
     w->n = 0;
+    w->moved = 0;
+    w->is_known = false;
+    w->clears = MAX_WATCHED_CELLS;
     for (uint32_t i = 0; i < t->n_watched; i++)
         watch_source(w, t->watched[i], UINT64_C(1) << i);
     watch_source(w, &t->delivers, WATCH_DELIVERS);
     watch_source(w, &t->builds, WATCH_BUILDS);
     watch_source(w, &t->flushes, WATCH_FLUSHES);
+    w->insns = t->insns.at[0] = watch_cell(w, t->insns.more[0], 0);
+    w->uops = t->uops.at[0] = watch_cell(w, t->uops.more[0], 0);
+    for (uint32_t k = 0; k < TL_CLOCK_CELLS - 1; k++)
+        w->cells[w->n + k] = w->cells[0];
 }
 
 static void begin_sources(tl_netburst_feed *f, bool is_new) {
-    bool is_wanted[TL_NB_N_EVENTS] = {false};
+    uint16_t wanted[TL_NB_N_EVENTS] = {0}; // bits of masks
     for (uint32_t e = 1; e < TL_NB_N_EVENTS; e++)
-        for (uint32_t k = 0; k < 2; k++)
-            is_wanted[e] |= f->n->escr[tl_netburst_event_rows[e].pair + k] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[e].code;
+        for (uint32_t k = 0; k < 2; k++) {
+            const uint64_t escr = f->n->escr[tl_netburst_event_rows[e].pair + k];
+            if (escr >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[e].code)
+                wanted[e] |= (uint16_t)(escr >> TL_ESCR_MASK_LSB);
+        }
     for (uint32_t i = 0; i < f->n->n_threads; i++) {
         feed_thread *t = &f->threads[i];
         t->n_watched = 0;
         for (uint32_t k = 0; k < f->n_sources; k++) {
-            begin_source(f, &t->sources[k], is_wanted[t->sources[k].event], is_new);
+            begin_source(f, &t->sources[k], wanted[t->sources[k].event] >> t->sources[k].bit & 1, is_new);
             if (t->sources[k].is_watched)
                 t->watched[t->n_watched++] = &t->sources[k];
         }
-        begin_source(f, &t->delivers, is_wanted[TL_NB_TC_DELIVER_MODE], is_new);
-        begin_source(f, &t->builds, is_wanted[TL_NB_TC_DELIVER_MODE], is_new);
-        begin_source(f, &t->flushes, is_wanted[TL_NB_TC_MISC], is_new);
+        begin_source(f, &t->delivers, wanted[TL_NB_TC_DELIVER_MODE] != 0, is_new);
+        begin_source(f, &t->builds, wanted[TL_NB_TC_DELIVER_MODE] != 0, is_new);
+        begin_source(f, &t->flushes, wanted[TL_NB_TC_MISC] >> t->flushes.bit & 1, is_new);
         begin_watch(t);
     }
 }
@@ -850,6 +1241,7 @@ static void choose_what_is_told(tl_netburst_feed *f) {
 
 static void attach(tl_netburst_feed *f) {
     f->is_attached = f->is_attaching = true;
+    f->row.tally = f->host->probe->tally;
     f->next = f->host->now(f->host->ctx, f->first_hart + f->accessing);
     f->has_clock = false;
     f->n_occurrences = 0;
@@ -859,12 +1251,12 @@ static void attach(tl_netburst_feed *f) {
         t->owner = 0;
         t->alone = t->context_from = NEVER;
         t->context = f->n->threads[i]->context;
-        t->is_store_full = false;
+        t->cells->is_store_full = false;
         t->clear_until = 0;
         t->suspended = NEVER;
         t->tells_all = f->tap.tells_all;
-        t->n_insns = f->host->probe->tally[t->insns_cell];
-        t->n_uops = f->host->probe->tally[t->uops_cell];
+        t->n_insns = total_now(f, &t->insns);
+        t->n_uops = total_now(f, &t->uops);
         memset(t->tags, 0, sizeof t->tags);
         if (f->host->clock_tap(f->host->ctx, f->first_hart + i, &f->tap, NULL) != TL_OK)
             f->is_attached = false; // the host has no memory: nothing is counted
@@ -878,11 +1270,28 @@ static void detach(tl_netburst_feed *f) {
     f->is_attached = false;
 }
 
+static bool hears_bogus(const tl_netburst *n) {
+    static const struct {
+        uint8_t event;
+        uint16_t mask;
+    } bits[] = {{TL_NB_UOPS_RETIRED, 2},       {TL_NB_FRONT_END_EVENT, 2}, {TL_NB_REPLAY_EVENT, 2},
+                {TL_NB_EXECUTION_EVENT, 0xf0}, {TL_NB_INSTR_RETIRED, 12},  {TL_NB_INSTR_COMPLETED, 2}};
+    for (uint32_t i = 0; i < n->n_used_escrs; i++)
+        for (uint32_t k = 0; k < TL_COUNT_OF(bits); k++)
+            if (n->used_escrs[i].event == bits[k].event && (n->used_escrs[i].mask & bits[k].mask))
+                return true;
+    return false;
+}
+
+void tl_netburst_feed_settle(tl_netburst_feed *f) { close_rows(f); }
+
 void tl_netburst_feed_configured(tl_netburst_feed *f) {
     const bool runs = tl_netburst_is_running(f->n), is_new = runs && !f->is_attached;
     if (!f->is_attached)
         f->tap.tells_all = false;
     choose_what_is_told(f);
+    f->planned = UNPLANNED;
+    f->hears_bogus = hears_bogus(f->n);
     if (is_new)
         attach(f);
     else if (!runs && f->is_attached)
@@ -895,6 +1304,7 @@ void tl_netburst_feed_catch_up(tl_netburst_feed *f, uint32_t thread) {
     f->accessing = thread;
     if (!f->is_attached)
         return;
+    close_rows(f);
     const uint64_t alone = f->threads[thread].alone;
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
@@ -910,12 +1320,13 @@ tl_moment tl_netburst_feed_moment(const tl_netburst_feed *f, uint32_t thread) {
     if (!f->is_counting)
         return (tl_moment){now, f->host->instret(f->host->ctx, f->first_hart + thread)};
     const uint64_t clock = f->epoch + f->n->n_clocks;
-    return (tl_moment){clock, clock <= t->told ? t->insns_before : t->insns_after};
+    return (tl_moment){clock, clock <= t->cells->told ? t->cells->insns_before : t->cells->insns_after};
 }
 
 void tl_netburst_feed_run_process(tl_netburst_feed *f, uint32_t thread, uint64_t process) { f->threads[thread].process = process; }
 
 void tl_netburst_feed_reset(tl_netburst_feed *f) {
+    close_rows(f);
     if (f->is_attached)
         detach(f);
     for (uint32_t i = 0; i < TL_NETBURST_THREADS; i++) {
@@ -976,14 +1387,15 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
     feed_thread *t = &f->threads[index];
     const tl_probe *probe = f->host->probe;
     const uint32_t hart = f->first_hart + index;
-    source insns = {.n_more = 0}, uops = {.n_more = 0};
     t->bit_usr = index == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR;
     t->bit_os = index == 0 ? TL_ESCR_T0_OS : TL_ESCR_T1_OS;
     t->alone = t->context_from = NEVER;
     t->mode = MODE_IDLE;
     t->sources = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->sources);
     t->watched = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->watched);
-    if (!t->sources || !t->watched)
+    t->cells = &f->row.threads[index];
+    t->cells->columns = tl_arena_alloc(arena, (MAX_WATCHED_CELLS + TL_CLOCK_CELLS - 1) * sizeof *t->cells->columns);
+    if (!t->sources || !t->watched || !t->cells->columns)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
     tl_status status = resolve("core.trace_insn", probe, hart, arena, &t->delivers, err);
     if (status == TL_OK)
@@ -991,11 +1403,12 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
     if (status == TL_OK)
         status = resolve("core.trace_flush", probe, hart, arena, &t->flushes, err);
     if (status == TL_OK)
-        status = resolve("core.retire_insn", probe, hart, arena, &insns, err);
+        status = resolve("core.retire_insn", probe, hart, arena, &t->insns, err);
     if (status == TL_OK)
-        status = resolve("core.retire_uop", probe, hart, arena, &uops, err);
-    t->insns_cell = insns.more[0];
-    t->uops_cell = uops.more[0];
+        status = resolve("core.retire_uop", probe, hart, arena, &t->uops, err);
+    t->insns.is_watched = t->uops.is_watched = true;
+    t->flushes.event = TL_NB_TC_MISC;
+    t->flushes.bit = 4;
     f->n_sources = 0;
     for (uint32_t k = 0; k < tl_netburst_n_masks && status == TL_OK; k++) {
         if (!is_source(&tl_netburst_masks[k]))
@@ -1019,7 +1432,8 @@ tl_status tl_netburst_feed_new(tl_netburst *n, const tl_pmu_host *host, uint32_t
                             .resume = tell_resume,
                             .suspend = tell_suspend,
                             .may_retire = tell_may_retire,
-                            .assist = tell_assist};
+                            .assist = tell_assist,
+                            .rows = &f->row};
     f->n = n;
     f->host = host;
     f->first_hart = first_hart;

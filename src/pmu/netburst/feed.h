@@ -17,6 +17,8 @@ TL_MUST_CHECK tl_status tl_netburst_feed_new(tl_netburst *n, const tl_pmu_host *
 void tl_netburst_feed_reset(tl_netburst_feed *feed);
 // Counts the clocks before the one that the thread is in.
 void tl_netburst_feed_catch_up(tl_netburst_feed *feed, uint32_t thread);
+// Counts all clocks before the one under way.
+void tl_netburst_feed_settle(tl_netburst_feed *feed);
 // The clock under way, of an overflow that is being counted, and what the thread's hart had retired
 // before it.
 tl_moment tl_netburst_feed_moment(const tl_netburst_feed *feed, uint32_t thread);

@@ -101,6 +101,7 @@ void tl_netburst_init(tl_netburst *n, const tl_netburst_settings *settings, uint
     n->settings = *settings;
     n->n_threads = n_threads;
     tl_netburst_lanes_choose(&n->lanes, false);
+    n->columns = tl_netburst_column_ops_choose(false);
     if (host)
         n->host = *host;
     for (tl_netburst_erratum e = 0; e < TL_N_ERRATA; e++)

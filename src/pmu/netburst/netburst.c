@@ -161,6 +161,8 @@ static uint64_t deadline(void *ctx, tl_hart *h) { return (void)ctx, (void)h, NEV
 static void arrival(void *ctx, tl_hart *h, uint64_t *insn_limit) {
     const tl_netburst_thread *t = thread_of(ctx);
     const machine_core *c = core_of(t->core);
+    if (c->feed)
+        tl_netburst_feed_settle(c->feed);
     const uint64_t quiet = tl_netburst_quiet_clocks(t->core);
     *insn_limit = tl_lesser(*insn_limit, c->due[t->index].insns);
     h->horizon = tl_lesser(h->horizon, c->due[t->index].cycle);

@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "pmu/netburst/lanes.h"
 #include "pmu/netburst/netburst.h"
+#include "pmu/netburst/rows.h"
 
 typedef struct tl_netburst_thread { // as a hart sees the registers of its core
     tl_pmu pmu;
@@ -99,6 +100,7 @@ struct tl_netburst {
     // Derived.
     bool is_stale;
     bool is_running;
+    bool has_edges;
     bool has_doubts; // some used ESCR is held or doubtful
     uint32_t n_used_escrs, n_used_counters;
     tl_used_escr used_escrs[TL_NETBURST_COUNTERS];
@@ -114,6 +116,9 @@ struct tl_netburst {
     uint8_t last_step[TL_NETBURST_COUNTERS]; // counted in the last clock
     uint64_t n_clocks;                       // counted since reset, the clock under way included
     tl_netburst_lanes lanes;                 // while open: its registers are behind
+    bool takes_rows;                         // the plan allows it
+    bool is_eager;                           // for tests: it takes none all the same
+    const tl_netburst_column_ops *columns;
 };
 
 static inline tl_netburst_thread *tl_netburst_thread_of(const tl_regfile *file) { return (tl_netburst_thread *)(uintptr_t)file; }
@@ -125,6 +130,10 @@ uint64_t tl_netburst_reserved_bits(const tl_netburst *n, const tl_reg_at *at); /
 // count.c
 void tl_netburst_configure(tl_netburst *n);
 void tl_netburst_settle(tl_netburst *n); // closes the lanes
+// The clocks in which all counters only add, if all goes on as it is. 0: rows cannot be counted.
+uint64_t tl_netburst_room_of_rows(tl_netburst *n);
+// n > 0, and within the room
+void tl_netburst_count_rows(tl_netburst *n, const tl_netburst_rows *rows);
 void tl_netburst_update_lines(tl_netburst *n);
 // The counter counts while these threads are active, laid out as an XESCR.
 bool tl_netburst_counts_while(const tl_netburst *n, uint32_t counter, uint64_t active);

@@ -47,7 +47,7 @@ TL_ALWAYS_INLINE tl_flow_result fetch_untraced(tl_core *core, uint32_t entry, ui
     uint64_t translation;
     core->isa_flow->is_traced = false;
     port_call_begin(core, &call);
-    const tl_flow_result result = core->flow->fetch(core->flow, entry, core->fetch_pc, &core->insn[entry]);
+    const tl_flow_result result = core->fetch_flow->fetch(core->fetch_flow, entry, core->fetch_pc, &core->insn[entry]);
     const uint64_t cycles = port_call_end(core, &call, &translation);
     if (cycles > 0)
         core->front_cause = translation > cycles - translation ? TL_S_HART_CYC_ITLB : TL_S_HART_CYC_FETCH;
@@ -64,7 +64,7 @@ TL_ALWAYS_INLINE bool fetch_one(tl_core *core, bool is_traced, uint32_t *n_taken
     tl_flow_insn *insn = &core->insn[entry];
     uint64_t cycles = 0;
     core->isa_flow->is_traced = is_traced;
-    tl_flow_result result = is_traced ? core->flow->fetch(core->flow, entry, pc, insn) : TL_FLOW_UNTRACED;
+    tl_flow_result result = is_traced ? core->fetch_flow->fetch(core->fetch_flow, entry, pc, insn) : TL_FLOW_UNTRACED;
     if (result == TL_FLOW_UNTRACED)
         result = fetch_untraced(core, entry, &cycles);
     core->fetch_until = now + cycles;
@@ -697,7 +697,7 @@ tl_status tl_core_new(tl_hart *h, tl_flow *flow, tl_core *leader, tl_arena *aren
     if (!core || !(core->shared = join(core, leader, arena)))
         return tl_fail(err, TL_ENOMEM, "no memory for the detailed core of hart%u", h->id);
     core->h = h;
-    core->flow = core->isa_flow = flow;
+    core->flow = core->fetch_flow = core->isa_flow = flow;
     core->arena = arena;
     core->config = &h->config->core;
     core->latency = &h->config->pipeline;

@@ -132,6 +132,7 @@ struct tl_core {
     tl_hart *h;
     tl_flow *isa_flow;         // that of the instruction set
     tl_flow *flow;             // that of the tap, which passes calls on, while there is one
+    tl_flow *fetch_flow;       // that of the tap, if it asks for fetches
     core_tap *tap, *spare_tap; // NULL: none is attached, none ever was
     core_tap *owner_tap;       // NULL: nobody asks whose counts they are
     tl_arena *arena;

@@ -18,8 +18,9 @@ struct core_tap {
     tl_core *core;
     tl_tap *tap; // NULL: detached
     tl_clock_tap *clocks;
-    uint64_t end;       // the cycle after the last one that was told, or that idles
-    uint64_t idle_from; // idle cycles that are not told yet: idle_from .. end
+    tl_clock_rows *rows; // NULL: each cycle is told
+    uint64_t end;        // the cycle after the last one that was told, or that idles
+    uint64_t idle_from;  // idle cycles that are not told yet: idle_from .. end
     uint32_t idle_cause;
     uint64_t first;   // instructions below were in flight at the attachment
     uint64_t renamed; // as tl_core.renamed, when the last cycle ended
@@ -52,12 +53,20 @@ static void tell(const core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t 
         t->tap->record(t->tap, &record);
 }
 
+static bool is_store_full(const core_tap *t) { return t->core->room_cell == CORE_STALL_STORES; }
+
+// A clock without events is a row, if rows take it.
+TL_ALWAYS_INLINE bool takes_row(const core_tap *t) {
+    const tl_core *core = t->core;
+    return t->rows && t->n_events == 0 && tl_clock_rows_take(t->rows, core->h, core->thread, core->h->now, is_store_full(t));
+}
+
 static void tell_clock(const core_tap *t, uint64_t cycle) {
     const tl_core *core = t->core;
     const tl_clock_record record = {.h = core->h,
                                     .thread = core->thread,
                                     .cycle = cycle,
-                                    .is_store_full = core->room_cell == CORE_STALL_STORES,
+                                    .is_store_full = is_store_full(t),
                                     .n_events = t->n_events,
                                     .events = t->events};
     if (t->clocks)
@@ -217,20 +226,15 @@ static bool is_floating_point(tl_class cls) {
     return (cls >= TL_CLASS_FP_ADD && cls <= TL_CLASS_FP_MOVE) || cls == TL_CLASS_FP_LOAD || cls == TL_CLASS_FP_STORE;
 }
 
-static void dispatch_floating_point(core_tap *t, uint32_t node) {
+static TL_NOINLINE void dispatch_floating_point(core_tap *t, uint32_t node) {
     const tl_core *core = t->core;
     if (core->state[node] == NODE_DONE && core->node_seq[node] >= t->first)
         add(t, TL_UOP_DISPATCH, core->node_seq[node])->uop = (uint8_t)(node != (node & core->ring_mask));
 }
 
-void tap_dispatch(core_tap *t, uint32_t node) {
+static TL_NOINLINE void dispatch(core_tap *t, uint32_t node) {
     const tl_core *core = t->core;
     const uint32_t entry = node & core->ring_mask;
-    if (!t->sees_all) {
-        if (TL_UNLIKELY(is_floating_point((tl_class)core->insn[entry].pipe.cls)))
-            dispatch_floating_point(t, node);
-        return;
-    }
     const uint64_t seq = core->node_seq[node];
     const tl_uop_vain vain = vain_of(t);
     if (seq < t->first)
@@ -242,6 +246,13 @@ void tap_dispatch(core_tap *t, uint32_t node) {
     t->was_dispatched[node] = true;
     if (vain == TL_UOP_EFFECTIVE)
         event->done_half_cycles = event->uop ? core->data_valid[entry] : core->valid[entry];
+}
+
+void tap_dispatch(core_tap *t, uint32_t node) {
+    if (t->sees_all)
+        dispatch(t, node);
+    else if (TL_UNLIKELY(is_floating_point((tl_class)t->core->insn[node & t->core->ring_mask].pipe.cls)))
+        dispatch_floating_point(t, node);
 }
 
 static void add_renamed(core_tap *t) {
@@ -257,6 +268,7 @@ static void add_renamed(core_tap *t) {
 // From now on the tap keeps what it did not keep before.
 static void see(core_tap *t) {
     const bool all = t->tap || (t->clocks && t->clocks->tells_all);
+    t->rows = t->clocks && !all ? t->clocks->rows : NULL;
     if (TL_LIKELY(all == t->sees_all))
         return;
     t->sees_all = all;
@@ -264,7 +276,8 @@ static void see(core_tap *t) {
     memcpy(t->was_dispatched, t->core->was_dispatched, sizeof t->was_dispatched);
 }
 
-void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
+// Not inlined, so that a row costs as little as it can.
+static TL_NOINLINE void tell_cycle(core_tap *t, uint32_t cause, bool is_busy) {
     const uint64_t now = t->core->h->now;
     see(t);
     if (t->sees_all)
@@ -282,6 +295,13 @@ void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
     else
         idle_until(t, now + 1, cause);
     own_cycle(t, cause);
+}
+
+void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
+    if (TL_LIKELY(takes_row(t)))
+        t->renamed = t->core->renamed;
+    else
+        tell_cycle(t, cause, is_busy);
 }
 
 void tap_own_skipped(const core_tap *t) {
@@ -306,8 +326,6 @@ static bool is_jump(const tl_flow_insn *insn) { return insn->pipe.cls == TL_CLAS
 
 static tl_flow_result fetch(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_insn *ret_insn) {
     core_tap *t = tap_of(flow);
-    if (!t->tap)
-        return t->inner->fetch(t->inner, entry, pc, ret_insn); // clocks tell nothing of a fetch
     tap_own_fetch(t);
     const tl_flow_result result = t->inner->fetch(t->inner, entry, pc, ret_insn);
     if (result == TL_FLOW_EXECUTED)
@@ -348,16 +366,19 @@ static void add_retired(core_tap *t, uint32_t entry) {
     event->has_missed = core->has_missed[entry];
 }
 
-static void retire(tl_flow *flow, uint32_t entry) {
-    core_tap *t = tap_of(flow);
-    if (!t->sees_all && !is_control(&t->core->insn[entry])) {
-        t->inner->retire(t->inner, entry);
-        return;
-    }
+static TL_NOINLINE void tell_retired(core_tap *t, uint32_t entry) {
     own_retirement(t, entry);
     t->inner->retire(t->inner, entry);
     if (t->core->retired >= t->first)
         add_retired(t, entry);
+}
+
+static void retire(tl_flow *flow, uint32_t entry) {
+    core_tap *t = tap_of(flow);
+    if (t->sees_all || is_control(&t->core->insn[entry]))
+        tell_retired(t, entry);
+    else
+        t->inner->retire(t->inner, entry);
 }
 
 bool tap_captures(core_tap *t, uint32_t entry) {
@@ -510,13 +531,14 @@ static core_tap *tap_new(tl_core *core) {
 }
 
 static void drop(tl_core *core) {
-    core->flow = core->isa_flow;
+    core->flow = core->fetch_flow = core->isa_flow;
     core->tap = NULL;
 }
 
-// Only a tl_tap asks for owners.
+// Only a tl_tap asks for owners and fetches.
 static void set_tap(core_tap *t, tl_tap *tap) {
     t->tap = tap;
+    t->core->fetch_flow = tap ? &t->flow : t->inner;
     t->core->owner_tap = tap && tap->owners ? t : NULL;
     see(t);
 }
@@ -583,8 +605,10 @@ tl_status tl_core_clock_tap(tl_core *core, tl_clock_tap *tap, tl_error *err) {
         tap->resume(tap, core->h, core->thread);
         return TL_OK;
     }
-    if (t)
+    if (t) {
         t->clocks = NULL;
+        t->rows = NULL;
+    }
     if (t && !t->tap)
         drop(core);
     return TL_OK;
