@@ -184,7 +184,7 @@ typedef struct tl_clock_tap tl_clock_tap;
 struct tl_clock_tap {
     // Set by the owner at any time. tells_all holds from the next clock of the thread on. If it is
     // false, RETIRE is told of control transfers only, DISPATCH of floating-point classes only and
-    // only with effect, RENAME never. Tallies say what retires.
+    // only with effect, TAKE_BACK of what was renamed only, RENAME never. Tallies say what retires.
     bool tells_all;
     uint32_t sampled; // threads: may_retire is called
     tl_clock_rows *rows;

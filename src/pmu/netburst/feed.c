@@ -510,6 +510,16 @@ static void add_growths_one_by_one(const uint32_t totals[TL_CLOCK_TOTALS], uint3
     *ret_most = most;
 }
 
+// No cell of the source has grown in any row. Cells never fall.
+static bool is_still(const tl_netburst_feed *f, const feed_thread *t, const source *s) {
+    for (uint32_t i = 0; i < s->n_more + s->n_less; i++) {
+        const uint32_t *column = t->cells->columns[s->at[i]];
+        if (column[f->row.n] != column[0])
+            return false;
+    }
+    return total_of(&t->watch, s) == s->last;
+}
+
 // Returns the growth of the source in each row, and takes it.
 static void take_growths(const tl_netburst_feed *f, feed_thread *t, source *s, uint8_t ret[TL_CLOCK_ROWS]) {
     const tl_netburst_column_ops *ops = f->n->columns;
@@ -540,6 +550,8 @@ static void take_growths(const tl_netburst_feed *f, feed_thread *t, source *s, u
 
 static void add_source(tl_netburst_feed *f, feed_thread *t, source *s) {
     uint8_t growths[TL_CLOCK_ROWS];
+    if (is_still(f, t, s))
+        return;
     take_growths(f, t, s, growths);
     for (uint32_t left = s->escrs; left != 0; left &= left - 1)
         f->n->columns->add(f->rows.output[__builtin_ctz(left)], growths);
@@ -547,6 +559,8 @@ static void add_source(tl_netburst_feed *f, feed_thread *t, source *s) {
 
 static void add_flushes(tl_netburst_feed *f, feed_thread *t) {
     uint8_t growths[TL_CLOCK_ROWS];
+    if (is_still(f, t, &t->flushes))
+        return;
     take_growths(f, t, &t->flushes, growths);
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
         growths[r] = growths[r] > 0 ? WEIGHT_OF_FLUSH : 0;

@@ -337,7 +337,7 @@ static tl_flow_result fetch(tl_flow *flow, uint32_t entry, uint64_t pc, tl_flow_
 
 static void note_back(core_tap *t, uint64_t seq) {
     const uint32_t n_uops = seq < t->renamed ? t->core->n_uops[entry_of(t->core, seq)] : 0;
-    if (seq >= t->first) {
+    if (seq >= t->first && (n_uops > 0 || t->sees_all)) {
         tl_uop_event *event = add(t, TL_UOP_TAKE_BACK, seq);
         event->n_uops = (uint8_t)n_uops;
         event->has_missed = n_uops > 0 && t->core->has_missed[entry_of(t->core, seq)];
