@@ -57,6 +57,7 @@ def main():
     parser.add_argument("--profile", default=os.path.join(TOP, "build", "bench-netburst.profile"))
     parser.add_argument("names", nargs="*", default=None)
     options = parser.parse_args()
+    os.makedirs(os.path.dirname(os.path.abspath(options.profile)), exist_ok=True)
     programs = options.names or ["kernel_sort", "kernel_huffman", "kernel_matrix"]
     per_insn = LENGTHS[options.quick][1] - LENGTHS[options.quick][0]
     words = " ".join(["bench/netburst.py"] + ["--quick"] * options.quick + options.names)
