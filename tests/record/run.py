@@ -72,14 +72,27 @@ def table(path, *words):
     return list(csv.DictReader(io.StringIO(stdout)))
 
 
-def assembled():
-    """The program of loops.S, with lines."""
+def needs_compiler():
     if not shutil.which(CROSS):
         raise Skip(f"there is no {CROSS}")
-    path = file("loops")
+
+
+def built(name, *words, to=None):
+    """The program of NAME.S, without a library."""
+    needs_compiler()
+    path = file(to or name)
     if not os.path.exists(path):
-        subprocess.run([CROSS, "-g", "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-o", path, os.path.join(HERE, "loops.S")], check=True)
+        subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", *words, "-o", path, os.path.join(HERE, name + ".S")], check=True)
     return path
+
+
+def linked_at(address):
+    return f"-Wl,--no-warn-rwx-segments,-N,-Ttext={address},--build-id=none"
+
+
+def assembled():
+    """The program of loops.S, with lines."""
+    return built("loops", "-g")
 
 
 @test
@@ -241,8 +254,7 @@ int main(int argc, char **argv) {
 
 @test
 def inlined_calls_stand_with_their_lines():
-    if not shutil.which(CROSS):
-        raise Skip(f"there is no {CROSS}")
+    needs_compiler()
     source, program = file("inlined.c"), file("inlined")
     with open(source, "w", encoding="utf-8") as stream:
         stream.write(INLINED)
@@ -323,8 +335,7 @@ def mappings_have_offsets_of_their_files_alone():
 
 @test
 def generated_code_is_named_by_a_jitdump_file():
-    if not shutil.which(CROSS):
-        raise Skip(f"there is no {CROSS}")
+    needs_compiler()
     root = file("jit-root")
     os.makedirs(root)
     subprocess.run([CROSS, "-O1", "-static", "-o", os.path.join(root, "jit"), os.path.join(HERE, "jit.c")], check=True)
@@ -623,19 +634,10 @@ def paths_of(path, event):
 TAILS = {"_start": 2 * (5 * 2000 + 1) + 1 + 3, "_start first": 2000 * (2 + 3) + 2000 * 2, "_start last": 3 + 2000 * 3, "_start pick": 9}
 
 
-def tails():
-    if not shutil.which(CROSS):
-        raise Skip(f"there is no {CROSS}")
-    program = file("tails")
-    if not os.path.exists(program):
-        subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-o", program, os.path.join(HERE, "tails.S")], check=True)
-    return program
-
-
 @test
 def jumps_to_what_was_called_meanwhile_are_tail_calls():
     for words in (("--engine", "translate"), ("--engine", "interp"), ("--engine", "step"), ("-m", "ooo")):
-        path, status, stderr = record("tails.profile", "-g", *words, "--", tails())
+        path, status, stderr = record("tails.profile", "-g", *words, "--", built("tails"))
         equal((status, stderr), (0, ""))
         equal(paths_of(path, "hart.instret"), TAILS, str(words))
         calls = dict(rows(path, "SELECT function.name, sum(n_calls) FROM context JOIN function ON function.id = function GROUP BY 1"))
@@ -644,7 +646,7 @@ def jumps_to_what_was_called_meanwhile_are_tail_calls():
 
 @test
 def a_place_that_several_jumps_reach_has_one_label():
-    path, _, _ = record("tails.profile", "--", tails())
+    path, _, _ = record("tails.profile", "--", built("tails"))
     status, stdout, stderr = tally("annotate", "-i", path, "-e", "instructions", "pick")
     equal((status, stderr), (0, ""))
     lines = stdout.splitlines()
@@ -657,13 +659,7 @@ def a_place_that_several_jumps_reach_has_one_label():
 
 def tasks():
     """The bare program of tasks.S."""
-    if not shutil.which(CROSS):
-        raise Skip(f"there is no {CROSS}")
-    elf = file("tasks.elf")
-    if not os.path.exists(elf):
-        subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g_zicsr", "-mno-relax", "-Wl,--no-warn-rwx-segments,-N,-Ttext=0x80000000,--build-id=none", "-o", elf,
-                        os.path.join(HERE, "tasks.S")], check=True)
-    return elf
+    return built("tasks", "-march=rv64g_zicsr", linked_at("0x80000000"), to="tasks.elf")
 
 
 @test
@@ -705,10 +701,7 @@ def detailed_cores_book_what_their_instructions_did():
 
 @test
 def cycles_of_a_detailed_core_belong_to_the_head_of_its_buffer():
-    if not shutil.which(CROSS):
-        raise Skip(f"there is no {CROSS}")
-    program = file("chase")
-    subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-o", program, os.path.join(HERE, "chase.S")], check=True)
+    program = built("chase")
     path, _, stderr = record("chase.profile", "-m", "ooo", "--", program)
     equal(stderr, "")
     walk = rows(path, "SELECT instruction.id, disassembly FROM instruction JOIN function ON function.id = function WHERE function.name = 'walk' ORDER BY instruction.address")
@@ -790,10 +783,7 @@ def contexts_of_a_detailed_core_are_those_of_the_fast_one():
 
 @test
 def counts_of_a_wrong_path_are_in_the_context_of_its_branch():
-    if not shutil.which(CROSS):
-        raise Skip(f"there is no {CROSS}")
-    program = file("wrong")
-    subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-o", program, os.path.join(HERE, "wrong.S")], check=True)
+    program = built("wrong")
     for machine in (("ooo",), ("netburst",), ("ooo", "--set", "core.threads=2", "--harts", "2")):
         path, status, stderr = record("wrong.profile", "-g", "-m", *machine, "-e", "instructions,l1d.load_miss,core.load_miss_wrong,core.taken_back_insn", "--", program)
         equal((status, stderr), (0, ""))
@@ -827,8 +817,7 @@ def every_count_of_a_detailed_core_has_a_context():
 def a_guest_kernels_address_spaces_are_processes():
     if not shutil.which(CROSS) or not os.path.exists("/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_jump.elf"):
         raise Skip(f"there is no {CROSS}, or no OpenSBI")
-    elf, image, symbols = file("spaces.elf"), file("spaces.stripped"), file("spaces.map")
-    subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-Wl,--no-warn-rwx-segments,-N,-Ttext=0x80200000,--build-id=none", "-o", elf, os.path.join(HERE, "spaces.S")], check=True)
+    elf, image, symbols = built("spaces", linked_at("0x80200000"), to="spaces.elf"), file("spaces.stripped"), file("spaces.map")
     subprocess.run([CROSS.replace("gcc", "strip"), "-o", image, elf], check=True)
     with open(symbols, "wb") as out:
         subprocess.run([CROSS.replace("gcc", "nm"), elf], check=True, stdout=out)
@@ -864,9 +853,7 @@ def a_guest_kernels_address_spaces_are_processes():
     equal(len({names for names in set(fast) | set(slow) if fast.get(names) != slow.get(names)}) <= 1, True, "contexts of firmware and kernel")
     equal(calls_of(detailed), calls_of(path))
     # Code at the physical addresses of an ELF file that was linked for others has its functions.
-    high, low = file("high.elf"), file("low.elf")
-    subprocess.run([CROSS, "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-Wl,--no-warn-rwx-segments,-N,-Ttext=0xffffffff80200000,--build-id=none", "-o", high,
-                    os.path.join(HERE, "spaces.S")], check=True)
+    high, low = built("spaces", linked_at("0xffffffff80200000"), to="high.elf"), file("low.elf")
     subprocess.run([CROSS.replace("gcc", "objcopy"), "--change-section-lma", "*-0xffffffff00000000", high, low], check=True)
     path, status, stderr = record("low.profile", "--kernel", elf, "--vmlinux", low)
     equal((status, stderr), (0, ""))
@@ -922,8 +909,7 @@ int main(void) {
 
 @test
 def the_profile_of_a_region_sums_up_to_its_counts_by_stat():
-    if not shutil.which(CROSS):
-        raise Skip(f"there is no {CROSS}")
+    needs_compiler()
     with open(file("marked.c"), "w", encoding="ascii") as out:
         out.write(MARKED)
     subprocess.run([CROSS, "-O1", "-static", "-I", os.path.join(ROOT, "guest", "include"), "-o", file("marked"), file("marked.c")], check=True)
@@ -1158,18 +1144,10 @@ def samples_by_interrupts_are_those_of_a_recount_over_the_pipeline():
         equal(dict(rows(path, DISTANCES)), dict(distances), f"{period} {latency}")
 
 
-def assembled_here(name, *words):
-    if not shutil.which(CROSS):
-        raise Skip(f"there is no {CROSS}")
-    path = file(name)
-    subprocess.run([CROSS, "-g", "-nostdlib", "-static", "-march=rv64g", "-mno-relax", "-o", path, *words, os.path.join(HERE, name + ".S")], check=True)
-    return path
-
-
 @test
 def precise_samples_are_those_of_paper():
     """Loads 1, 2, 3, .. of a loop of three: the one behind the overflow is sampled. It counts again when it begins again, unless it missed."""
-    program = assembled_here("loads")
+    program = built("loads", "-g")
     path, _, _ = record("truth.profile", "-m", "netburst", "--", program)
     loads = [address for address, in rows(path, "SELECT address FROM instruction WHERE disassembly LIKE 'ld %' ORDER BY 1")]
     equal(len(loads), 3)
@@ -1399,7 +1377,7 @@ def lost_samples_are_those_of_their_event():
 def a_lost_precise_sample_is_said_at_the_end():
     on = ("--set", "pentium4=on", "--set", "netburst.ds64=on")
     for word, verb in (("fault", "stat"), ("full", "stat"), ("full", "record")):
-        program = assembled_here("lost", "-Wl,-n,-Ttext=0x80000000,--build-id=none,--no-warn-rwx-segments", *(["-Wa,--defsym,FULL=1"] if word == "full" else []))
+        program = built("lost", "-g", "-Wl,-n,-Ttext=0x80000000,--build-id=none,--no-warn-rwx-segments", *(["-Wa,--defsym,FULL=1"] if word == "full" else []), to=f"lost.{word}")
         words = ["-o", file("lost.profile")] if verb == "record" else []
         status, _, stderr = tally(verb, *words, "-m", "netburst", *on, "--bare", "--", program)
         equal(status, 0, stderr)
