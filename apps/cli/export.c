@@ -38,9 +38,7 @@ static int write_format(const tl_profile_view *view, const char *format, const c
     if (path && !cli_output_open(&output, "output", path, false))
         return STATUS_FAILED;
     const tl_status status = tl_profile_export(view, format, events, path ? output.stream : stdout, &err);
-    if (!path && status != TL_OK)
-        fprintf(stderr, "tally: %s\n", err.text);
-    if (path && !cli_output_end(&output, status, &err) && status == TL_OK)
+    if (!cli_output_end(&output, status, &err) && status == TL_OK)
         return STATUS_FAILED;
     return cli_status_of_question(status);
 }

@@ -34,8 +34,8 @@ void cli_output_check(cli_output *output);
 // With `is_whole`, puts the file in its place; otherwise drops it. An output that is not open is
 // fine. False: the failure was said.
 bool cli_output_close(cli_output *output, bool is_whole);
-// Ends a file that the library wrote with this outcome; says once what went wrong with either.
-// False: something did.
+// Ends a file that the library wrote with this outcome, or nothing if it is not open. Says once
+// what went wrong with either. False: something did.
 bool cli_output_end(cli_output *output, tl_status status, const tl_error *err);
 // Removes all temporary files; safe in a signal handler.
 void cli_output_drop_all(void);

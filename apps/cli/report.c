@@ -79,9 +79,7 @@ static int print_page(const cli_options *options, const tl_profile_view *view) {
     if (is_file && !cli_output_open(&output, "html", options->html, false))
         return STATUS_FAILED;
     const tl_status status = tl_profile_page(view, &page, is_file ? output.stream : stdout, &err);
-    if (!is_file && status != TL_OK)
-        fprintf(stderr, "tally: %s\n", err.text);
-    if (is_file && !cli_output_end(&output, status, &err) && status == TL_OK)
+    if (!cli_output_end(&output, status, &err) && status == TL_OK)
         return STATUS_FAILED;
     return cli_status_of_question(status);
 }
