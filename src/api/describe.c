@@ -11,8 +11,6 @@
 #include "session/plan.h"
 #include "session/pmus.h"
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 TL_API tl_status tl_describe_machine(const char *machine, const char *const *overrides, tl_describe_format format, FILE *stream,
                                      tl_error *err) {
     tl_config config;
@@ -27,8 +25,8 @@ TL_API tl_status tl_describe_machine(const char *machine, const char *const *ove
     tl_key_list_of(&config, &list);
     status = tl_plan_settings(&config, &list, &arena, &settings, err);
     if (status == TL_OK)
-        status =
-            yaml.has_failed ? no_memory(err) : tl_report_machine(tl_strbuf_text(&yaml), settings, list.keys, list.n, format, stream, err);
+        status = yaml.has_failed ? tl_no_memory(err)
+                                 : tl_report_machine(tl_strbuf_text(&yaml), settings, list.keys, list.n, format, stream, err);
     tl_strbuf_done(&yaml);
     tl_arena_done(&arena);
     return status;

@@ -21,7 +21,7 @@ TL_API tl_status tl_uop_trace_new(tl_run *run, tl_uop_trace_format format, uint6
         return status;
     tl_uop_trace *trace = calloc(1, sizeof *trace);
     if (!trace)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     trace->session = session;
     status = tl_uop_lines_new(&of, &trace->lines, err);
     if (status == TL_OK)

@@ -14,6 +14,7 @@
 // Fills `err` (when not NULL) and returns `status`, so that failing is one line: return
 // tl_fail(err, TL_EINVAL, "...").
 tl_status tl_fail(tl_error *err, tl_status status, const char *format, ...) TL_PRINTF(3, 4);
+static inline tl_status tl_no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 tl_status tl_vfail(tl_error *err, tl_status status, const char *format, va_list args);
 
 #endif

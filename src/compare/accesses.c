@@ -66,7 +66,7 @@ tl_status tl_compare_accesses(const tl_compare_setup *setup, tl_comparison *c, t
         n_methods += n_methods_of(tl_compare_designs[setup->designs[d]]);
     c->accesses = tl_arena_alloc(&c->arena, sizeof *c->accesses * n_methods * TL_COUNT_OF(asked));
     if (!c->accesses)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     tl_status status = TL_OK;
     for (uint32_t d = 0; d < setup->n_designs; d++) {
         const tl_compare_design_type *design = tl_compare_designs[setup->designs[d]];

@@ -16,8 +16,6 @@
 #include "compare/sweep.h"
 #include "session/digest.h"
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 void tl_compare_init(tl_compare_options *ret_options) {
     *ret_options = (tl_compare_options){.size = sizeof *ret_options, .run = {.size = sizeof ret_options->run, .std_fd = {0, 1, 2}}};
 }
@@ -40,7 +38,7 @@ static tl_status describe(const tl_compare_setup *setup, tl_comparison *c, tl_er
     };
     if (tl_digest_file(setup->run.root, setup->run.program, digest, NULL) == TL_OK)
         facts->digest = tl_arena_strdup(&c->arena, digest);
-    return facts->program && facts->machine && facts->added ? TL_OK : no_memory(err);
+    return facts->program && facts->machine && facts->added ? TL_OK : tl_no_memory(err);
 }
 
 static tl_status take_truths(const tl_compare_setup *setup, const tl_machine *machine, uint64_t *ret_truths, tl_error *err) {
@@ -91,7 +89,7 @@ static tl_status run_design(const tl_compare_setup *setup, tl_comparison *c, uin
     uint32_t n = tl_compare_designs[setup->designs[index]]->n_turns ? setup->n_phases : 1;
     tl_watch_result *results = calloc(n, sizeof *results);
     if (!results)
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_status status = TL_OK;
     for (uint32_t phase = 0; phase < n && status == TL_OK && *ret_outgrown_by == 0; phase++) {
         status = tl_watch_run(setup, setup->designs[index], phase, n, &results[phase], err);
@@ -113,7 +111,7 @@ static tl_status run_designs(tl_compare_setup *setup, tl_comparison *c, const ui
     c->designs = tl_arena_alloc(&c->arena, c->n_designs * sizeof *c->designs);
     c->values = tl_arena_alloc(&c->arena, c->n_values * sizeof *c->values);
     if (!c->designs || !c->values)
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_status status = TL_OK;
     for (uint32_t i = 0; i < setup->n_designs && status == TL_OK; i++) {
         uint64_t outgrown_by = 0;
@@ -152,7 +150,7 @@ tl_status tl_compare_run(const tl_compare_options *options, tl_comparison **ret_
     if (status != TL_OK)
         return status;
     tl_comparison *c = calloc(1, sizeof *c);
-    status = c ? describe(&setup, c, err) : no_memory(err);
+    status = c ? describe(&setup, c, err) : tl_no_memory(err);
     tell(&setup, "the program alone");
     if (status == TL_OK)
         status = run_alone(&setup, c, truths, err);

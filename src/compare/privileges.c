@@ -49,7 +49,7 @@ tl_status tl_compare_privileges(const tl_compare_setup *setup, tl_comparison *c,
         n += tl_compare_has_design(setup, d) ? tl_compare_designs[d]->n_trials : 0;
     c->privileges = tl_arena_alloc(&c->arena, sizeof *c->privileges * n);
     if (!c->privileges)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     tl_status status = TL_OK;
     for (uint32_t d = 0; tl_compare_designs[d]; d++)
         for (uint32_t i = 0; tl_compare_has_design(setup, d) && i < tl_compare_designs[d]->n_trials && status == TL_OK; i++) {

@@ -61,7 +61,7 @@ tl_status tl_compare_reach(const tl_compare_setup *setup, tl_comparison *c, tl_e
     uint32_t n;
     c->states = tl_arena_alloc(&c->arena, 2 * c->n_designs * sizeof *c->states);
     if (!c->states)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     tl_status status = tl_machine_new(&setup->config, setup->engine, &machine, err);
     if (status != TL_OK)
         return status;

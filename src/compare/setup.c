@@ -26,8 +26,6 @@ bool tl_compare_has_design(const tl_compare_setup *setup, uint32_t design) {
     return false;
 }
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 // "a, b and c", of all designs of the list.
 static void write_names(char *ret_text, size_t size_bytes) {
     size_t n = 0;
@@ -78,7 +76,7 @@ static tl_status add_list(tl_compare_setup *s, const char *what, const char *nam
     char *list = tl_arena_strdup(&s->arena, names), *rest = NULL;
     uint32_t n = 0;
     if (!list)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest), n++) {
         tl_status status = add(s, name, err);
         if (status != TL_OK)
@@ -110,7 +108,7 @@ static tl_status choose_events(tl_compare_setup *s, const char *names, tl_error 
 
 tl_status tl_compare_add_setting(tl_compare_setup *s, const char *setting, tl_error *err) {
     s->added = tl_arena_printf(&s->arena, "%s%s%s", s->added, *s->added ? ", " : "", setting);
-    return s->added ? tl_config_set(&s->config, setting, err) : no_memory(err);
+    return s->added ? tl_config_set(&s->config, setting, err) : tl_no_memory(err);
 }
 
 // Counters first, then access rights; within both, designs with hart registers before designs with
@@ -149,11 +147,11 @@ static tl_status choose_program(tl_compare_setup *s, tl_error *err) {
         const char *slash = strrchr(s->run.program, '/');
         const char **argv = tl_arena_alloc(&s->arena, 2 * sizeof *argv);
         if (!argv)
-            return no_memory(err);
+            return tl_no_memory(err);
         argv[0] = slash ? tl_arena_printf(&s->arena, ".%s", slash) : s->run.program;
         s->run.argv = argv;
         if (!argv[0])
-            return no_memory(err);
+            return tl_no_memory(err);
     }
     if (!s->run.env)
         s->run.env = nothing;

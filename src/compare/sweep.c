@@ -36,7 +36,7 @@ static tl_status fill_row(const tl_compare_setup *setup, uint32_t design, tl_com
     uint32_t n = tl_compare_designs[design]->n_turns ? setup->n_sweep_phases : 1;
     tl_watch_result *results = calloc(n, sizeof *results);
     if (!results)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     tl_status status = TL_OK;
     *ret_outgrown_by = 0;
     for (uint32_t phase = 0; phase < n && status == TL_OK && *ret_outgrown_by == 0; phase++) {
@@ -58,7 +58,7 @@ tl_status tl_compare_spreads(const tl_compare_setup *setup, tl_comparison *c, tl
     some.max_insns = setup->sweep_insns;
     c->spreads = tl_arena_alloc(&c->arena, TL_COUNT_OF(counts) * setup->n_designs * sizeof *c->spreads);
     if (!c->spreads)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     tl_status status = TL_OK;
     for (uint32_t k = 0; k < TL_COUNT_OF(counts) && n_before < n_there; k++) {
         some.n_events = counts[k] < n_there ? counts[k] : n_there;

@@ -47,7 +47,7 @@ static tl_status find_leaf(void *ctx, const char *name, tl_leaf *ret_leaf, tl_er
     if (event->kind == TL_PROFILE_SIGNAL) {
         tl_cell *cell = tl_arena_alloc(scope->arena, sizeof *cell);
         if (!cell)
-            return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+            return tl_no_memory(err);
         *cell = number;
         *ret_leaf = (tl_leaf){.kind = TL_LEAF_SLOTS, .cells = cell, .n_cells = 1};
         return TL_OK;
@@ -84,7 +84,7 @@ tl_status tl_profile_columns_add(const tl_profile *profile, tl_profile_columns *
     if (larger)
         columns->items = larger;
     if (!column.name || !larger)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     if (number != TL_PROFILE_NONE) {
         column.unit = profile->events[number].unit;
         column.meaning = profile->events[number].meaning;

@@ -77,7 +77,7 @@ tl_status tl_comparison_put_svg(const tl_comparison *c, FILE *stream, tl_error *
         p->points = calloc(c->n_spreads + (size_t)N_METHODS * c->n_fabrics, sizeof *p->points);
     if (!p || !p->points) {
         free(p);
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     }
     uint32_t n_panels = 1;
     add_errors(c, p);

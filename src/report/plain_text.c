@@ -11,7 +11,7 @@
 tl_status tl_plain_text_begin(tl_plain_text *plain, FILE *to, tl_error *err) {
     *plain = (tl_plain_text){.to = to};
     plain->stream = open_memstream(&plain->text, &plain->n_bytes);
-    return plain->stream ? TL_OK : tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    return plain->stream ? TL_OK : tl_no_memory(err);
 }
 
 static size_t style_length(const char *text) {
@@ -35,7 +35,7 @@ static size_t printable_length(const char *text, size_t n_left, bool has_color) 
 
 tl_status tl_plain_text_end(tl_plain_text *plain, bool has_color, tl_status status, tl_error *err) {
     if (fclose(plain->stream) != 0 && status == TL_OK)
-        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        status = tl_no_memory(err);
     for (size_t at = 0, n; status == TL_OK && at<plain->n_bytes; at += n> 0 ? n : 1) {
         n = printable_length(plain->text + at, plain->n_bytes - at, has_color);
         if (n > 0)

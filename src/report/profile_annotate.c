@@ -277,13 +277,13 @@ static tl_status annotate_place(annotation *a, tl_error *err) {
         for (uint32_t c = 0; c < a->columns.n; c++)
             a->widths[c] = (int)strlen(a->columns.items[c].name);
         if (!annotate_function(a, i))
-            return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+            return tl_no_memory(err);
     }
     for (uint32_t i = 0; i < p->n_sources && n_found == 0; i++)
         if (ends_with(p->sources[i].path, place)) {
             n_found++;
             if (!annotate_file(a, i))
-                return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+                return tl_no_memory(err);
         }
     if (n_found > 0)
         return TL_OK;
@@ -319,7 +319,7 @@ tl_status tl_report_profile_annotate(const tl_profile *profile, const tl_profile
     a.sums = calloc((size_t)profile->n_events + 1, sizeof *a.sums);
     a.totals = calloc((size_t)profile->n_events + 1, sizeof *a.totals);
     if (status == TL_OK && (!a.sums || !a.totals))
-        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        status = tl_no_memory(err);
     if (status == TL_OK) {
         for (uint32_t i = 0; i < profile->n_events; i++)
             a.totals[i] = profile->events[i].total;

@@ -54,7 +54,7 @@ static tl_status read_side(const tl_profile *profile, const tl_profile_report_op
         n++;
     }
     if (!list || n < rows.n)
-        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        status = tl_no_memory(err);
     *ret_total = tl_profile_real(tl_profile_rows_total(&rows, 0));
     tl_profile_rows_done(&rows);
     *ret_rows = list;
@@ -115,7 +115,7 @@ tl_status tl_report_profile_diff(const tl_profile *before, const tl_profile *aft
     if (status == TL_OK)
         status = read_side(after, options, &sides[1], &n[1], &totals[1], columns.items[0].name, err);
     if (status == TL_OK && !(pairs = malloc(((size_t)n[0] + n[1] + 1) * sizeof *pairs)))
-        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        status = tl_no_memory(err);
     for (uint32_t i = 0, k = 0; status == TL_OK && (i < n[0] || k < n[1]);) {
         const int order = i == n[0] ? 1 : k == n[1] ? -1 : strcmp(sides[0][i].name, sides[1][k].name);
         pair_row *pair = &pairs[n_pairs++];

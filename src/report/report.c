@@ -28,7 +28,7 @@ tl_status tl_reporter_new(const tl_report_options *given, FILE *stream, tl_repor
     const char *separator = options.separator ? options.separator : ",";
     tl_reporter *reporter = calloc(1, sizeof *reporter);
     if (!reporter)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     if (strlen(separator) >= sizeof reporter->separator) {
         free(reporter);
         return tl_fail(err, TL_EINVAL, "the separator '%s' is too long", separator);

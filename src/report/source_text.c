@@ -75,7 +75,7 @@ static const tl_source_text *text_of(tl_source_texts *texts, uint32_t number) {
 tl_status tl_source_texts_init(const tl_profile *profile, const char *root, bool without_sources, tl_source_texts *ret_texts,
                                tl_error *err) {
     *ret_texts = (tl_source_texts){profile, root, without_sources, calloc((size_t)profile->n_sources + 1, sizeof *ret_texts->items)};
-    return ret_texts->items ? TL_OK : tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    return ret_texts->items ? TL_OK : tl_no_memory(err);
 }
 
 void tl_source_texts_done(tl_source_texts *texts) {

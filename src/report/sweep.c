@@ -104,7 +104,7 @@ static tl_status put_text(const tl_sweep *sweep, const tl_sweep_columns *columns
     char number[TL_NUMBER_BYTES], words[REMARK_BYTES];
     widths w = {.columns = calloc(columns->n + 1, sizeof *w.columns)};
     if (!w.columns)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     measure(sweep, columns, &w);
     const uint32_t n_failed = n_in_state(sweep, TL_SWEEP_FAILED);
     fprintf(stream, "# %s%s%s%s%s: %u cell%s", sweep->program, sweep->machine ? " on " : "", sweep->machine ? sweep->machine : "",

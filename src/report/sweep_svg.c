@@ -144,7 +144,7 @@ tl_status tl_report_sweep_plot(const tl_sweep *sweep, FILE *stream, tl_error *er
         p->names = calloc(2 * (size_t)p->n_lines, sizeof *p->names);
     }
     if (!p || !p->points || !p->series || !p->names) {
-        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        status = tl_no_memory(err);
         goto out;
     }
     name_lines(p);

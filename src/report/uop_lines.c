@@ -282,7 +282,7 @@ tl_status tl_uop_lines_new(const tl_uop_lines_of *of, tl_uop_lines **ret_lines, 
     if (!lines || !flights) {
         free(lines);
         free(flights);
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     }
     lines->tap.record = take;
     lines->of = *of;

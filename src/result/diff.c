@@ -157,7 +157,7 @@ static tl_status init_sides(side sides[2], tl_arena *arena, tl_error *err) {
             continue;
         sides[i].region = header->roi_stop ? tl_arena_printf(arena, "%s..%s", header->roi_start, header->roi_stop) : header->roi_start;
         if (!sides[i].region)
-            return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+            return tl_no_memory(err);
     }
     return TL_OK;
 }
@@ -218,7 +218,7 @@ static tl_status apply_gate(tl_diff *diff, const char *text, tl_error *err) {
         if (fails && !line->failed_gate) {
             line->failed_gate = tl_arena_strdup(&diff->arena, text);
             if (!line->failed_gate)
-                return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+                return tl_no_memory(err);
             diff->n_failed++;
         }
     }
@@ -248,7 +248,7 @@ static tl_status find_synonyms(tl_diff *diff, tl_catalogue *names, tl_error *err
     const tl_cell **cells = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *cells);
     uint32_t *n_cells = tl_arena_alloc(&diff->arena, (diff->n_lines + 1) * sizeof *n_cells);
     if (!cells || !n_cells)
-        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        status = tl_no_memory(err);
     for (uint32_t i = 0; status == TL_OK && i < diff->n_lines; i++) {
         tl_diff_line *line = &diff->lines[i];
         const tl_row *row = line->before ? line->before : line->after;
@@ -271,7 +271,7 @@ tl_status tl_diff_make(const tl_result *before, const tl_result *after, tl_catal
                        tl_error *err) {
     tl_diff *diff = calloc(1, sizeof *diff);
     if (!diff)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     diff->before = before;
     diff->after = after;
     tl_status status = TL_OK;
@@ -279,7 +279,7 @@ tl_status tl_diff_make(const tl_result *before, const tl_result *after, tl_catal
     diff->lines = tl_arena_alloc(&diff->arena, n_most * sizeof *diff->lines);
     diff->regions = tl_arena_alloc(&diff->arena, n_most * sizeof *diff->regions);
     if (!diff->lines || !diff->regions)
-        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        status = tl_no_memory(err);
     side sides[2] = {{.result = before}, {.result = after}};
     if (status == TL_OK)
         status = init_sides(sides, &diff->arena, err);

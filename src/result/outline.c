@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 tl_status tl_outline_new(tl_outline **ret_outline, tl_error *err) {
     tl_outline *outline = calloc(1, sizeof *outline);
     if (!outline)
-        return no_memory(err);
+        return tl_no_memory(err);
     atomic_init(&outline->n_owners, 1);
     *ret_outline = outline;
     return TL_OK;
@@ -116,7 +114,7 @@ static tl_status make_rows(const tl_outline *outline, tl_result *result, tl_erro
         n_rows += add_rows(outline, &outline->metrics.items[i], totals, NULL);
     result->rows = tl_arena_alloc(&result->arena, ((size_t)n_rows * n_parts + 1) * sizeof *result->rows);
     if (!result->rows)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t k = 0; k < n_parts; k++) {
         tl_row *rows = result->rows + (size_t)n_rows * k;
         evaluate(outline, totals + (size_t)(result->n_totals / (n_parts ? n_parts : 1)) * k, result->is_estimated, rows);
@@ -192,14 +190,14 @@ static tl_status make_counted_rows(const tl_outline *outline, tl_result *result,
     const uint32_t n_rows = outline->n_counted * (outline->per_hart ? 1 + n_harts : 1) + result->n_pmu_parts;
     result->rows = tl_arena_alloc(&result->arena, n_rows * sizeof *result->rows);
     if (!result->rows)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t e = 0; e < outline->n_counted; e++) {
         result->rows[n++] = counted_row(outline, e, result, TL_ALL_HARTS, "machine");
         for (uint32_t hart = 0; outline->per_hart && hart < n_harts; hart++)
             result->rows[n++] = counted_row(outline, e, result, (int)hart, outline->hart_scopes[hart]);
         for (uint32_t i = 0; i < result->n_pmu_parts; i++)
             if (result->pmu_parts[i].event == e && !part_row(outline, &result->pmu_parts[i], result, &result->rows[n++]))
-                return no_memory(err);
+                return tl_no_memory(err);
     }
     result->n_rows = n;
     return TL_OK;
@@ -208,7 +206,7 @@ static tl_status make_counted_rows(const tl_outline *outline, tl_result *result,
 static tl_status copy_unread_rows(const tl_outline *outline, tl_result *result, tl_error *err) {
     result->rows = tl_arena_alloc(&result->arena, (outline->n_unread + 1) * sizeof *result->rows);
     if (!result->rows)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < outline->n_unread; i++)
         result->rows[i] = outline->unread[i];
     result->n_rows = outline->n_unread;

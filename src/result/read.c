@@ -21,8 +21,6 @@ static tl_status wrong(const reader *r, tl_error *err, const char *what) {
     return tl_fail(err, TL_EFORMAT, "%s:%u: %s", r->path, r->line, what);
 }
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 // Integers above 2^53 are strings in reports.
 static bool read_u64(const json_t *value, uint64_t *ret_value) {
     if (json_is_integer(value) && json_integer_value(value) >= 0) {
@@ -49,7 +47,7 @@ static tl_status read_header(reader *r, const json_t *record, tl_error *err) {
     static const char *const empty[] = {NULL};
     tl_header *header = tl_arena_alloc(&r->result->arena, sizeof *header);
     if (!header)
-        return no_memory(err);
+        return tl_no_memory(err);
     header->version = keep(r, json_object_get(record, "version"));
     header->machine = keep(r, json_object_get(record, "machine"));
     header->program = keep(r, json_object_get(record, "program"));
@@ -63,7 +61,7 @@ static tl_status read_header(reader *r, const json_t *record, tl_error *err) {
     header->roi_start = json_is_string(start) ? keep(r, start) : NULL;
     header->roi_stop = json_is_string(stop) ? keep(r, stop) : NULL;
     if ((json_is_string(start) && !header->roi_start) || (json_is_string(stop) && !header->roi_stop))
-        return no_memory(err);
+        return tl_no_memory(err);
     header->interval = "none";
     header->argv = header->env = empty;
     uint64_t n_harts;
@@ -73,14 +71,14 @@ static tl_status read_header(reader *r, const json_t *record, tl_error *err) {
     size_t n_settings = json_object_size(config);
     tl_setting *settings = tl_arena_alloc(&r->result->arena, (n_settings + 1) * sizeof *settings);
     if (!settings || !header->version || !header->machine || !header->program || !header->kind)
-        return no_memory(err);
+        return tl_no_memory(err);
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)config, key, value) {
         tl_setting *setting = &settings[header->n_settings++];
         *setting = (tl_setting){tl_arena_strdup(&r->result->arena, key), keep(r, value)};
         if (!setting->key || !setting->value)
-            return no_memory(err);
+            return tl_no_memory(err);
     }
     header->settings = settings;
     r->result->header = header;
@@ -101,7 +99,7 @@ static tl_status read_value(reader *r, const json_t *value, const json_t *reason
         found.kind = TL_VALUE_MISSING;
         found.reason = keep(r, reason);
         if (!found.reason)
-            return no_memory(err);
+            return tl_no_memory(err);
     } else {
         return wrong(r, err, "the value is not a number");
     }
@@ -129,7 +127,7 @@ static tl_status read_row(reader *r, const json_t *record, bool is_metric, tl_er
         uint32_t capacity = r->capacity ? 2 * r->capacity : 256;
         tl_row *rows = tl_arena_alloc(&result->arena, capacity * sizeof *rows);
         if (!rows)
-            return no_memory(err);
+            return tl_no_memory(err);
         if (result->n_rows > 0)
             memcpy(rows, result->rows, result->n_rows * sizeof *rows);
         result->rows = rows;
@@ -142,9 +140,9 @@ static tl_status read_row(reader *r, const json_t *record, bool is_metric, tl_er
                   .meaning = "",
                   .is_metric = is_metric};
     if (!row.name || !row.scope || !row.unit || !row.group)
-        return no_memory(err);
+        return tl_no_memory(err);
     if (json_is_string(json_object_get(record, "region")) && !(row.region = keep(r, json_object_get(record, "region"))))
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_status status = read_value(r, value, json_object_get(record, "reason"), &row.value, err);
     if (status == TL_OK && json_object_get(record, "pmu"))
         status = read_pmu(r, record, &row, err);
@@ -167,7 +165,7 @@ static tl_status read_end(reader *r, const json_t *record, tl_error *err) {
     result->signal = (int)(json_integer_value(signal) & 0xff);
     result->message = keep(r, json_object_get(record, "message"));
     if (!result->message)
-        return no_memory(err);
+        return tl_no_memory(err);
     if (!read_u64(json_object_get(record, "instructions"), &result->instructions) ||
         !read_u64(json_object_get(record, "cycles"), &result->cycles) || !read_u64(json_object_get(record, "sim_ns"), &result->sim_ns))
         return wrong(r, err, "the end needs instructions, cycles and sim_ns");

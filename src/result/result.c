@@ -12,7 +12,7 @@
 tl_status tl_result_new(tl_outline *outline, tl_result **ret_result, tl_error *err) {
     tl_result *result = calloc(1, sizeof *result);
     if (!result)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     result->outline = tl_outline_share(outline);
     result->header = outline ? &outline->header : NULL;
     result->message = "";
@@ -136,7 +136,7 @@ tl_status tl_result_difference(const tl_result *later, const tl_result *earlier,
     result->totals = tl_arena_alloc(&result->arena, (later->n_totals + 1) * sizeof *result->totals);
     if (!result->totals || !copy_regions(result, later)) {
         tl_result_release(result);
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     }
     result->n_totals = later->n_totals;
     for (uint32_t i = 0; i < later->n_totals; i++)
@@ -144,7 +144,7 @@ tl_status tl_result_difference(const tl_result *later, const tl_result *earlier,
     result->pmu_counts = tl_arena_alloc(&result->arena, (later->n_pmu_counts + 1) * sizeof *result->pmu_counts);
     if (!result->pmu_counts) {
         tl_result_release(result);
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     }
     // The earlier result may be the one before the start, without counts.
     for (uint32_t i = 0; i < later->n_pmu_counts; i++) {
@@ -155,7 +155,7 @@ tl_status tl_result_difference(const tl_result *later, const tl_result *earlier,
     result->n_pmu_counts = later->n_pmu_counts;
     if (!subtract_parts(result, later, earlier)) {
         tl_result_release(result);
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     }
     result->interval_kind = later->header->interval;
     result->begin_instructions = earlier->begin_instructions + earlier->instructions;
@@ -171,7 +171,7 @@ tl_status tl_result_difference(const tl_result *later, const tl_result *earlier,
     result->status = later->status;
     result->signal = later->signal;
     result->message = tl_arena_strdup(&result->arena, later->message);
-    status = result->message ? tl_outline_rows(result->outline, result, err) : tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    status = result->message ? tl_outline_rows(result->outline, result, err) : tl_no_memory(err);
     if (status != TL_OK) {
         tl_result_release(result);
         return status;

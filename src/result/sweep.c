@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 uint32_t tl_sweep_value_index(const tl_sweep *sweep, uint32_t cell, uint32_t key) {
     for (uint32_t k = sweep->n_keys; k-- > key + 1;)
         cell /= sweep->keys[k].n_values;
@@ -86,14 +84,14 @@ tl_status tl_sweep_put(tl_sweep *sweep, uint32_t cell, const tl_result *result, 
     tl_sweep_value *values = tl_arena_alloc(&sweep->arena, n_most * sizeof *values);
     const tl_sweep_row *like = &sweep->cells[sweep->last_put];
     if (!values)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < result->n_rows; i++) {
         const tl_row *row = &result->rows[i];
         if (row->region || !(row->is_pmu || is_of_machine(row)))
             continue;
         const uint32_t n_copied = copy_row(&sweep->arena, row, n < like->n_values ? &like->values[n] : NULL, &values[n]);
         if (n_copied == 0)
-            return no_memory(err);
+            return tl_no_memory(err);
         n += n_copied;
     }
     sweep->last_put = cell;
@@ -132,7 +130,7 @@ tl_status tl_sweep_columns_new(const tl_sweep *sweep, tl_sweep_columns *ret_colu
                 const tl_sweep_value **items = realloc(columns.items, capacity * sizeof(*items));
                 if (!items) {
                     free(columns.items);
-                    return no_memory(err);
+                    return tl_no_memory(err);
                 }
                 columns.items = items;
             }

@@ -208,7 +208,7 @@ tl_status tl_code_file_new(tl_host_symbols kind, tl_machine *machine, tl_arena *
         return tl_fail(err, TL_EINVAL, "engine %s makes no host code that perf could name; use --engine translate", machine->engine->name);
     tl_code_file *file = tl_arena_alloc(arena, sizeof *file);
     if (!file)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     *file = (tl_code_file){.log.publish = publish, .kind = kind, .machine = machine, .pid = getpid(), .fd = -1};
     tl_status status = open_file(file, err);
     if (status == TL_OK && kind == TL_HOST_SYMBOLS_JITDUMP)

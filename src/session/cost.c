@@ -15,8 +15,6 @@
 
 static const uint32_t unit_sizes[] = {1, 2, 4, 8, 16, 32, 64}, counter_sizes[] = {4, 16, 64};
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 void tl_cost_add_part(tl_cost *cost, const char *name, bool is_wires, uint64_t each, uint64_t n, uint64_t sum) {
     assert(cost->n_parts < TL_COST_MAX_PARTS);
     cost->parts[cost->n_parts++] = (tl_cost_part){.name = name, .each = each, .n = n, .sum = sum, .is_wires = is_wires};
@@ -58,7 +56,7 @@ static tl_status fill_designs(tl_cost *cost, const tl_account_type *own, const t
     tl_account account;
     cost->designs = new_designs(cost);
     if (!cost->designs)
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_status status = own->of_machine(machine, &account, err);
     if (status != TL_OK)
         return status;
@@ -80,7 +78,7 @@ static tl_status add_size(tl_cost *cost, const tl_account_type *own, const tl_ma
     tl_account account;
     *size = (tl_cost_size){.n_units = n_units, .n_counters = n_counters, .designs = new_designs(cost)};
     if (!size->designs)
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_status status = own->page->of_units(machine, n_units, n_counters, &account, err);
     if (status == TL_OK)
         (void)fill_kinds(own, &account, machine->n_harts, size->designs);
@@ -93,7 +91,7 @@ static tl_status add_sizes(tl_cost *cost, const tl_account_type *own, const tl_m
     tl_status status = TL_OK;
     cost->sizes = tl_arena_alloc(&cost->arena, most * sizeof *cost->sizes);
     if (!cost->sizes)
-        return no_memory(err);
+        return tl_no_memory(err);
     if (n_units != 0)
         return add_size(cost, own, machine, n_units, n_counters, err);
     for (size_t u = 0; u < TL_COUNT_OF(unit_sizes); u++)
@@ -109,7 +107,7 @@ static tl_status fill(tl_cost *cost, const tl_account_type *own, const tl_config
     cost->n_harts = machine->n_harts;
     cost->machine = tl_arena_strdup(&cost->arena, config->name);
     if (!cost->machine)
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_status status = own->page->fill(machine, cost, err);
     if (status == TL_OK)
         status = fill_designs(cost, own, machine, err);
@@ -152,7 +150,7 @@ tl_status tl_cost_new(const char *pmu, const char *name, const char *const *over
     tl_account_complete(&config);
     tl_cost *cost = calloc(1, sizeof *cost);
     if (!cost)
-        return no_memory(err);
+        return tl_no_memory(err);
     status = tl_machine_new(&config, &tl_engine_step, &machine, err);
     if (status == TL_OK)
         status = fill(cost, own, &config, machine, n_units, n_counters, err);

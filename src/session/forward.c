@@ -39,8 +39,6 @@ struct tl_forward {
     double mean, deviations;
 };
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 static uint64_t retired(const tl_machine *machine) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < machine->n_harts; i++)
@@ -91,7 +89,7 @@ tl_status tl_forward_new(const tl_run_options *options, tl_machine *machine, tl_
     tl_forward *f = tl_arena_alloc(arena, sizeof *f);
     if (!f || !(f->base = tl_arena_alloc(arena, bytes)) || !(f->begin = tl_arena_alloc(arena, bytes)) ||
         !(f->sum = tl_arena_alloc(arena, bytes)))
-        return no_memory(err);
+        return tl_no_memory(err);
     f->machine = machine;
     f->arena = arena;
     f->phase = PHASE_FORWARD;
@@ -295,7 +293,7 @@ tl_status tl_forward_totals(const tl_forward *f, uint64_t *totals, tl_result *re
     tl_sampling *s = tl_arena_alloc(&result->arena, sizeof *s);
     bool *is_estimated = tl_arena_alloc(&result->arena, n_cells * sizeof *is_estimated);
     if (!s || !is_estimated)
-        return no_memory(err);
+        return tl_no_memory(err);
     mark_estimates(f, is_estimated);
     for (uint32_t i = 0; i < n_cells; i++)
         if (is_estimated[i])

@@ -34,7 +34,7 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
     };
     software *s = calloc(1, sizeof *s);
     if (!s)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     s->guest.type = &tl_guest_system;
     s->changed_space = setup->changed_space;
     s->ctx = setup->ctx;

@@ -34,7 +34,7 @@ static tl_status load(const tl_guest_setup *setup, tl_guest **ret_guest, tl_erro
     };
     user *u = calloc(1, sizeof *u);
     if (!u)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     u->guest.type = &tl_guest_user;
     tl_status status = tl_os_new(setup->machine, &options, &u->os, err);
     if (status != TL_OK) {

@@ -16,8 +16,6 @@ typedef struct reader {
     tl_perf_count *counts;
 } reader;
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 static tl_status unknown(const tl_pmu_type *pmu, const tl_pmu_preset *preset, const char *name, tl_error *err) {
     tl_nearest nearest;
     char text[256];
@@ -57,7 +55,7 @@ tl_status tl_listed_resolve(const tl_listed_hooks *hooks, const tl_pmu_type *pmu
     char *list = tl_arena_strdup(arena, options->events ? options->events : defaults), *rest = NULL;
     const char *title = tl_arena_printf(arena, "%s:%s", pmu->name, preset->name);
     if (!l || !list || !title)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         tl_status status = add(l, pmu, preset, name, err);
         if (status != TL_OK)
@@ -77,7 +75,7 @@ static tl_status bind(tl_counted *counted, const tl_event *event, bool is_of_har
     const tl_cell **cells = tl_arena_alloc(arena, machine->n_harts * sizeof *cells);
     uint32_t *n_cells = tl_arena_alloc(arena, machine->n_harts * sizeof *n_cells);
     if (!cells || !n_cells)
-        return no_memory(err);
+        return tl_no_memory(err);
     if (!*event->sources)
         counted->no_truth = "the design alone counts it";
     for (uint32_t hart = 0; hart < (is_of_hart ? machine->n_harts : 1) && *event->sources; hart++) {
@@ -101,13 +99,13 @@ tl_status tl_listed_attach(tl_source *source, tl_machine *machine, tl_arena *of_
     const uint32_t n = machine->n_harts * l->n_events;
     reader *r = tl_arena_alloc(of_run, sizeof *r);
     if (!r)
-        return no_memory(err);
+        return tl_no_memory(err);
     *r = (reader){.listed = l, .machine = machine};
     r->since = tl_arena_alloc(of_run, machine->n_harts * sizeof *r->since);
     r->last = tl_arena_alloc(of_run, n * sizeof *r->last);
     r->counts = tl_arena_alloc(of_run, n * sizeof *r->counts);
     if (!r->since || !r->last || !r->counts)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t e = 0; e < l->n_events; e++) {
         tl_status status = bind(&l->counted[e], l->events[e], l->hooks->is_of_hart(l->events[e]), machine, of_outline, err);
         if (status != TL_OK)

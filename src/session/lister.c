@@ -252,7 +252,7 @@ static void add_portable_of(builder *b, const tl_portable_type *type, uint32_t e
 static tl_status begin(builder *b, tl_list_kind kind, const char *glob, tl_error *err) {
     *b = (builder){.list = calloc(1, sizeof *b->list), .glob = glob};
     if (!b->list)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     b->list->kind = kind;
     tl_nearest_init(&b->nearest, glob ? glob : "");
     return TL_OK;
@@ -261,7 +261,7 @@ static tl_status begin(builder *b, tl_list_kind kind, const char *glob, tl_error
 // The list, if all went well and something was found; `status` so far.
 static tl_status finish(builder *b, tl_status status, tl_list **ret_list, tl_error *err) {
     if (status == TL_OK && b->has_failed)
-        status = tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        status = tl_no_memory(err);
     if (status == TL_OK && b->list->n_rows == 0) {
         char text[256];
         status = tl_fail(err, TL_ENOENT, "no %s is called %s%s", tl_listing_kind_name(b->list->kind), b->glob ? b->glob : "anything",

@@ -75,7 +75,7 @@ tl_status tl_perf_new(const tl_perf_plan *plan, tl_machine *machine, tl_arena *a
     tl_perf_count *counts = tl_arena_alloc(arena, plan->n_events * machine->n_harts * sizeof *counts);
     int8_t *chosen = tl_arena_alloc(arena, plan->n_events);
     if (!perf || !counts || !chosen)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     *perf = (tl_perf){.plan = plan, .machine = machine, .counts = counts, .chosen = chosen, .next_turn = UINT64_MAX};
     for (uint32_t i = 0; i < machine->n_harts; i++) {
         on_hart *h = &perf->harts[i];
@@ -84,7 +84,7 @@ tl_status tl_perf_new(const tl_perf_plan *plan, tl_machine *machine, tl_arena *a
                        .counter = tl_arena_alloc(arena, plan->n_events),
                        .previous = tl_arena_alloc(arena, plan->n_events * sizeof(uint64_t))};
         if (!h->counter || !h->previous)
-            return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+            return tl_no_memory(err);
         memset(h->counter, NOT_ON, plan->n_events);
         h->present = plan->driver->find(h->pmu, h->hart, h->mask);
         for (uint32_t e = 0; e < plan->n_events; e++) {

@@ -35,8 +35,6 @@ static const struct {
 static const char *const caches[] = {"L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node"};
 static const char *const accesses[] = {"-loads", "-load-misses", "-stores", "-store-misses", "-prefetches", "-prefetch-misses"};
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 static uint32_t index_of_name(const char *name) { // 0: none
     for (size_t i = 0; i < TL_COUNT_OF(generic); i++) {
         if (!strcmp(generic[i].name, name))
@@ -215,7 +213,7 @@ static tl_status take_slashes(char **name, tl_arena *arena, tl_error *err) {
     char *digits = *name + strlen(event);
     digits += !strncmp(digits, "0x", 2) ? 2 : 0;
     *name = tl_arena_printf(arena, "r%s", digits);
-    return *name ? TL_OK : no_memory(err);
+    return *name ? TL_OK : tl_no_memory(err);
 }
 
 tl_status tl_perf_resolve(const tl_perf_driver *driver, const char *pmu, const char *names, const tl_config *config,
@@ -225,7 +223,7 @@ tl_status tl_perf_resolve(const tl_perf_driver *driver, const char *pmu, const c
     const tl_counted **counted = tl_arena_alloc(arena, MAX_EVENTS * sizeof *counted);
     char *list = tl_arena_strdup(arena, names), *rest = NULL;
     if (!plan || !events || !counted || !list)
-        return no_memory(err);
+        return tl_no_memory(err);
     *plan =
         (tl_perf_plan){.driver = driver, .events = events, .counted = counted, .n_harts = config->n_harts, .clock_hz = config->clock_hz};
     tl_status status = tl_pmus_find(pmu, &plan->type, &plan->preset, err);
@@ -235,7 +233,7 @@ tl_status tl_perf_resolve(const tl_perf_driver *driver, const char *pmu, const c
         plan->preset = plan->type->presets[0];
     plan->name = tl_arena_printf(arena, "%s:%s", plan->type->name, plan->preset->name);
     if (!plan->name)
-        return no_memory(err);
+        return tl_no_memory(err);
     bool is_inside = false; // of braces
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         bool begins, ends;
@@ -270,7 +268,7 @@ tl_status tl_perf_bind(tl_perf_plan *plan, const tl_probe *probe, tl_arena *aren
         const tl_cell **of_hart = tl_arena_alloc(arena, plan->n_harts * sizeof *of_hart);
         uint32_t *n_of_hart = tl_arena_alloc(arena, plan->n_harts * sizeof *n_of_hart);
         if (!of_hart || !n_of_hart)
-            return no_memory(err);
+            return tl_no_memory(err);
         event->counted.cells = of_hart;
         event->counted.n_cells = n_of_hart;
         for (uint32_t hart = 0; !event->counted.truth && hart < plan->n_harts; hart++) {
@@ -284,7 +282,7 @@ tl_status tl_perf_bind(tl_perf_plan *plan, const tl_probe *probe, tl_arena *aren
             }
             tl_cell *cells = tl_arena_alloc(arena, (n + 1) * sizeof *cells);
             if (!cells)
-                return no_memory(err);
+                return tl_no_memory(err);
             of_hart[hart] = cells;
             for (uint32_t i = 0; i < n_parts; i++) {
                 if (sources[i].n_cells > 0)

@@ -49,14 +49,14 @@ tl_status tl_perf_sampling_attach(tl_source *source, tl_machine *machine, const 
                        plan->name, plan->name);
     sampler *s = tl_arena_alloc(of_run, sizeof *s);
     if (!s)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     *s = (sampler){.plan = plan, .machine = machine, .sampling = *sampling};
     tl_status status = tl_perf_bind(plan, &machine->probe, of_outline, err);
     for (uint32_t i = 0; i < machine->n_harts && status == TL_OK; i++) {
         on_hart *on = &s->harts[i];
         on->pmu = tl_machine_pmu_of(machine, plan->driver->pmu, i);
         on->counters = tl_arena_alloc(of_run, plan->n_events);
-        status = on->counters ? place(s, on, machine->harts[i], err) : tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        status = on->counters ? place(s, on, machine->harts[i], err) : tl_no_memory(err);
     }
     *ret_sampler = s;
     return status;

@@ -34,7 +34,7 @@ tl_status tl_perf_source_resolve(const tl_perf_driver *driver, const tl_run_opti
     const char *name = tl_arena_printf(arena, "%s:%s", driver->pmu->name, preset->name);
     own *o = tl_arena_alloc(arena, sizeof *o);
     if (!name || !o)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     tl_status status = tl_perf_resolve(driver, name, events, config, catalogue, arena, &o->plan, err);
     if (status != TL_OK)
         return status;
@@ -56,7 +56,7 @@ tl_status tl_perf_source_attach(tl_source *source, tl_machine *machine, tl_arena
     tl_perf_plan *plan = ((own *)source)->plan;
     reader *r = tl_arena_alloc(of_run, sizeof *r);
     if (!r)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     tl_status status = tl_perf_bind(plan, &machine->probe, of_outline, err);
     if (status == TL_OK)
         status = tl_perf_new(plan, machine, of_run, &r->perf, err);

@@ -128,8 +128,6 @@ tl_status tl_plan_config(const char *machine, const char *const *overrides, tl_c
     return status;
 }
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 tl_status tl_plan_settings(const tl_config *config, const tl_key_list *list, tl_arena *arena, const tl_setting **ret_settings,
                            tl_error *err) {
     tl_setting *settings = list_alloc(arena, list->n, sizeof *settings);
@@ -142,7 +140,7 @@ tl_status tl_plan_settings(const tl_config *config, const tl_key_list *list, tl_
             settings = NULL;
     }
     if (!settings)
-        return no_memory(err);
+        return tl_no_memory(err);
     *ret_settings = settings;
     return TL_OK;
 }
@@ -178,7 +176,7 @@ tl_status tl_plan_pmu_settings(const tl_config *config, tl_arena *arena, const c
     if (!is_usual && !has_failed)
         *ret_text = tl_arena_strdup(arena, tl_strbuf_text(&text));
     tl_strbuf_done(&text);
-    return !has_failed && (is_usual || *ret_text) ? TL_OK : no_memory(err);
+    return !has_failed && (is_usual || *ret_text) ? TL_OK : tl_no_memory(err);
 }
 
 // Settings that overrides and the requested PMU changed in the machine file.
@@ -193,7 +191,7 @@ static tl_status list_changed(tl_plan *plan, const tl_key_list *keys, const char
         return status;
     tl_setting *changed = list_alloc(&plan->outline->arena, header->n_settings, sizeof *changed);
     if (!changed)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < header->n_settings; i++) {
         if (strcmp(before[i].value, header->settings[i].value) != 0)
             changed[header->n_changed++] = header->settings[i];
@@ -227,11 +225,11 @@ static tl_status fill_images(tl_plan *plan, const tl_run_options *options, tl_er
     for (uint32_t i = 0; header->images && i < n; i++) {
         header->images[i] = (tl_image){.role = paths[i].role, .name = tl_arena_strdup(&plan->outline->arena, tl_base_name(paths[i].path))};
         if (!header->images[i].name)
-            return no_memory(err);
+            return tl_no_memory(err);
         header->n_images++;
     }
     header->append = options->append ? tl_arena_strdup(&plan->outline->arena, options->append) : NULL;
-    return header->images && (header->append || !options->append) ? TL_OK : no_memory(err);
+    return header->images && (header->append || !options->append) ? TL_OK : tl_no_memory(err);
 }
 
 static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_error *err) {
@@ -265,7 +263,7 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
         .n_settings = list.n,
     };
     if (!header->machine || !header->summary || !header->program || !header->argv || !header->env)
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_status status = fill_images(plan, options, err);
     if (status != TL_OK)
         return status;
@@ -280,7 +278,7 @@ static tl_status fill_header(tl_plan *plan, const tl_run_options *options, tl_er
     for (uint32_t i = 0; scopes && i < plan->config.n_harts; i++)
         scopes[i] = tl_arena_printf(arena, "hart%u", i);
     plan->outline->hart_scopes = scopes;
-    return scopes ? TL_OK : no_memory(err);
+    return scopes ? TL_OK : tl_no_memory(err);
 }
 
 static bool is_listed(const tl_quantities *list, const char *name) {
@@ -370,7 +368,7 @@ static tl_status resolve(tl_plan *plan, const tl_run_options *options, tl_error 
     }
     if (status == TL_OK) {
         outline->events = list_alloc(&outline->arena, events.n_items, sizeof *outline->events);
-        status = outline->events ? TL_OK : no_memory(err);
+        status = outline->events ? TL_OK : tl_no_memory(err);
     }
     for (uint32_t i = 0; status == TL_OK && i < events.n_items; i++) {
         tl_outline_event *event = &outline->events[i];
@@ -420,7 +418,7 @@ static tl_status choose_sources(tl_plan *plan, const tl_run_options *options, tl
     if (!strchr(options->pmu, ','))
         return choose_source(plan, options->pmu, options, err);
     char *list = tl_arena_strdup(&plan->outline->arena, options->pmu), *rest = NULL;
-    tl_status status = list ? TL_OK : no_memory(err);
+    tl_status status = list ? TL_OK : tl_no_memory(err);
     for (char *name = list ? strtok_r(list, ",", &rest) : NULL; name && status == TL_OK; name = strtok_r(NULL, ",", &rest)) {
         status = choose_source(plan, name, options, err);
         if (status == TL_OK)
@@ -474,7 +472,7 @@ tl_status tl_plan_new(const tl_run_options *given, tl_plan **ret_plan, tl_error 
         with_machine.machine = default_machine(given);
     tl_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return no_memory(err);
+        return tl_no_memory(err);
     status = tl_outline_new(&plan->outline, err);
     if (status == TL_OK)
         status = tl_plan_config(options->machine, options->overrides, &plan->config, err);

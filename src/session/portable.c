@@ -43,8 +43,6 @@ const char *tl_portable_class_name(tl_portable_class class) {
     return names[class];
 }
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 // ---- Resolution.
 
 static tl_status term_of(own *o, const char *name, tl_arena *arena, uint32_t *ret_term, tl_error *err) {
@@ -55,14 +53,14 @@ static tl_status term_of(own *o, const char *name, tl_arena *arena, uint32_t *re
         return tl_fail(err, TL_EINVAL, "-e: portable events need more than %d events of pmu %s; name fewer", MAX_TERMS,
                        o->inner_type->pmu->name);
     o->terms[o->n_terms] = tl_arena_strdup(arena, name);
-    return o->terms[o->n_terms++] ? TL_OK : no_memory(err);
+    return o->terms[o->n_terms++] ? TL_OK : tl_no_memory(err);
 }
 
 static tl_status add_terms(own *o, item *it, tl_arena *arena, tl_error *err) {
     char *text = tl_arena_strdup(arena, it->map->counters), *rest = NULL;
     uint64_t *side = &it->added;
     if (!text)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (const char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         uint32_t term;
         if (!strcmp(word, "+") || !strcmp(word, "-")) {
@@ -103,7 +101,7 @@ static tl_status part(own *o, const tl_portable_type *type, const char *events, 
                       tl_arena *arena, tl_strbuf *ret_own_names, tl_error *err) {
     char *list = tl_arena_strdup(arena, events), *rest = NULL;
     if (!list)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         const tl_portable_event *event = tl_portable_find(name);
         if (!event) {
@@ -114,7 +112,7 @@ static tl_status part(own *o, const tl_portable_type *type, const char *events, 
         if (status != TL_OK)
             return status;
     }
-    return ret_own_names->has_failed ? no_memory(err) : TL_OK;
+    return ret_own_names->has_failed ? tl_no_memory(err) : TL_OK;
 }
 
 // The events of pieces between commas that are patterns of a term.
@@ -129,7 +127,7 @@ static tl_status list_counted(own *o, tl_arena *arena, tl_error *err) {
     const uint32_t n_kept = o->inner->n_counted - o->n_terms;
     const tl_counted **counted = tl_arena_alloc(arena, (n_kept + o->n_items) * sizeof *counted);
     if (!counted)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < n_kept; i++)
         counted[i] = o->inner->counted[i];
     for (uint32_t i = 0; i < o->n_items; i++)
@@ -156,7 +154,7 @@ static tl_status list_unread(own *o, tl_arena *arena, tl_error *err) {
     tl_row *rows = tl_arena_alloc(arena, (o->inner->n_unread + o->n_items) * sizeof *rows);
     uint32_t n = 0;
     if (!rows)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < o->inner->n_unread; i++)
         if (!is_only_term(o, &o->inner->unread[i]))
             rows[n++] = o->inner->unread[i];
@@ -188,7 +186,7 @@ static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_out
     reader *r = tl_arena_alloc(of_run, sizeof *r);
     tl_perf_count *counts = tl_arena_alloc(of_run, (size_t)o->n_harts * o->base.n_counted * sizeof *counts);
     if (!r || !counts)
-        return no_memory(err);
+        return tl_no_memory(err);
     *r = (reader){.source = o, .counts = counts};
     *ret_reader = r;
     return o->inner_type->attach(o->inner, machine, of_outline, of_run, &r->inner, err);
@@ -295,7 +293,7 @@ static tl_status rows(const tl_source *source, const tl_reading *reading, tl_res
     tl_row *combined = status == TL_OK ? tl_arena_alloc(&result->arena, (result->n_rows + o->n_items) * sizeof *combined) : NULL;
     uint32_t n = 0;
     if (!combined)
-        return status == TL_OK ? no_memory(err) : status;
+        return status == TL_OK ? tl_no_memory(err) : status;
     for (uint32_t i = 0; i < result->n_rows; i++)
         if (!is_only_term(o, &result->rows[i]))
             combined[n++] = result->rows[i];
@@ -318,7 +316,7 @@ static tl_status resolve_inner(own *o, const tl_run_options *options, const tl_c
     inner.events = tl_arena_strdup(arena, tl_strbuf_text(&list));
     tl_strbuf_done(&list);
     if (!inner.events)
-        return no_memory(err);
+        return tl_no_memory(err);
     return o->inner_type->resolve(&inner, config, catalogue, arena, &o->inner, err);
 }
 
@@ -361,7 +359,7 @@ tl_status tl_portable_resolve(const tl_source_type *type, const tl_run_options *
     own *o = tl_arena_alloc(arena, sizeof *o);
     tl_strbuf own_names = {0};
     if (!o)
-        return no_memory(err);
+        return tl_no_memory(err);
     o->inner_type = type;
     o->n_harts = config->n_harts;
     tl_status status = part(o, portable, options->events, config, catalogue, arena, &own_names, err);

@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 // Fills what is known of the run, and reads.
 static tl_status read_into(tl_reading *reading, const tl_reading_of *of, const tl_source *source, tl_error *err) {
     const tl_header *header = of->header;
@@ -15,7 +13,7 @@ static tl_status read_into(tl_reading *reading, const tl_reading_of *of, const t
     reading->pmu_settings = header->pmu_settings ? tl_arena_strdup(&reading->arena, header->pmu_settings) : NULL;
     reading->pmu_settings_title = header->pmu_settings_title; // of the design
     if (!reading->program || !reading->machine || (header->pmu_settings && !reading->pmu_settings))
-        return no_memory(err);
+        return tl_no_memory(err);
     reading->instructions = of->instructions;
     reading->cycles = of->cycles;
     reading->reason = of->reason;
@@ -33,7 +31,7 @@ tl_status tl_reading_make(const tl_reading_of *of, const tl_source *source, tl_r
                        "the program uses all of ram = %" PRIu64 " bytes, nothing is left for the reader; give the machine more", ram_bytes);
     tl_reading *reading = calloc(1, sizeof *reading);
     if (!reading)
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_status status = read_into(reading, of, source, err);
     if (status != TL_OK) {
         tl_reading_release(reading);

@@ -42,8 +42,6 @@ struct tl_regions {
     void *visit_ctx;
 };
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 static bool give_totals(tl_regions *regions, region *r) {
     size_t bytes = regions->machine->probe.n_cells * sizeof(uint64_t);
     r->entry = tl_arena_alloc(regions->arena, bytes);
@@ -72,7 +70,7 @@ tl_status tl_regions_new(const tl_run_options *options, tl_machine *machine, tl_
     tl_regions *regions = tl_arena_alloc(arena, sizeof *regions);
     region *list = tl_arena_alloc(arena, (n_asked + TL_MAX_MARKERS) * sizeof *list);
     if (!regions || !list)
-        return no_memory(err);
+        return tl_no_memory(err);
     memset(list, 0, (n_asked + TL_MAX_MARKERS) * sizeof *list);
     *regions = (tl_regions){.machine = machine, .arena = arena, .list = list, .are_several = options->n_regions > 0 || options->markers};
     bool is_fine = !options->roi_start || ask(regions, options->roi_start, options->roi_stop);
@@ -82,7 +80,7 @@ tl_status tl_regions_new(const tl_run_options *options, tl_machine *machine, tl_
     for (uint32_t i = 0; options->markers && i < TL_MAX_MARKERS; i++)
         regions->list[regions->n++].is_marker = true;
     if (!is_fine)
-        return no_memory(err);
+        return tl_no_memory(err);
     *ret_regions = regions;
     return TL_OK;
 }
@@ -342,7 +340,7 @@ tl_status tl_regions_result(const tl_regions *regions, tl_result *result, tl_err
     result->regions = tl_arena_alloc(arena, (regions->n + 1) * sizeof *result->regions);
     result->totals = tl_arena_alloc(arena, ((size_t)regions->n * n_cells + 1) * sizeof *result->totals);
     if (!result->regions || !result->totals)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < regions->n; i++) {
         const region *r = &regions->list[i];
         if (!r->is_used || !r->sum)
@@ -354,7 +352,7 @@ tl_status tl_regions_result(const tl_regions *regions, tl_result *result, tl_err
                                  .key = i,
                                  .n_visits = r->n_visits};
         if (!to->name || (r->start.name && !to->start) || (r->stop.name && !to->stop))
-            return no_memory(err);
+            return tl_no_memory(err);
         read_region(regions, r, result->totals + (size_t)n_cells * result->n_regions++);
         result->n_roi_visits += r->n_visits;
     }

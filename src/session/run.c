@@ -113,8 +113,6 @@ tl_status tl_session_no_engine(const tl_config *config, tl_error *err) {
 _Static_assert((int)TL_COLD_RUNS == (int)TL_USUAL_TRANSLATE_AFTER_RUNS, "what is promised is so");
 _Static_assert((int)TL_MIN_CODE_CACHE_BYTES == (int)TL_LEAST_CODE_CACHE_BYTES, "what is promised works");
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 // value * factor / divisor without overflow in between, as long as the result fits; divisor > 0.
 static uint64_t scale(uint64_t value, uint64_t factor, uint64_t divisor) {
     __extension__ typedef unsigned __int128 wide;
@@ -159,7 +157,7 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
             continue;
         *strings[i] = tl_arena_strdup(&session->arena, *strings[i]);
         if (!*strings[i])
-            return no_memory(err);
+            return tl_no_memory(err);
     }
     return TL_OK;
 }
@@ -217,7 +215,7 @@ tl_status tl_session_new(const tl_run_options *given, tl_session **ret_session, 
 
     tl_session *session = calloc(1, sizeof *session);
     if (!session)
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_arena *arena = &session->arena;
     tl_status status = tl_plan_new(&options, &session->plan, err);
     if (status != TL_OK)
@@ -569,14 +567,14 @@ static tl_status read_pmu(tl_session *session, tl_result *result, tl_error *err)
     const tl_perf_count *counts = session->plan->source_type->read(session->reader, &result->n_pmu_counts);
     result->pmu_counts = tl_arena_alloc(&result->arena, result->n_pmu_counts * sizeof *result->pmu_counts);
     if (!result->pmu_counts)
-        return no_memory(err);
+        return tl_no_memory(err);
     memcpy(result->pmu_counts, counts, result->n_pmu_counts * sizeof *result->pmu_counts);
     if (!session->plan->source_type->read_parts)
         return TL_OK;
     const tl_perf_part *parts = session->plan->source_type->read_parts(session->reader, &result->n_pmu_parts);
     result->pmu_parts = tl_arena_alloc(&result->arena, (result->n_pmu_parts + 1) * sizeof *result->pmu_parts);
     if (!result->pmu_parts)
-        return no_memory(err);
+        return tl_no_memory(err);
     memcpy(result->pmu_parts, parts, result->n_pmu_parts * sizeof *result->pmu_parts);
     return TL_OK;
 }
@@ -605,7 +603,7 @@ static tl_status read_at_end(tl_session *session, tl_error *err) {
         return TL_OK;
     session->left.totals = tl_arena_alloc(&session->arena, session->machine->probe.n_cells * sizeof *session->left.totals);
     if (!session->left.totals)
-        return no_memory(err);
+        return tl_no_memory(err);
     read_totals(session, session->left.totals);
     session->left.instructions = retired(session);
     session->left.cycles = now_cycles(session);
@@ -626,7 +624,7 @@ static tl_status fill_totals(tl_session *session, tl_result *result, tl_error *e
     }
     result->totals = tl_arena_alloc(&result->arena, n_cells * sizeof *result->totals);
     if (!result->totals)
-        return no_memory(err);
+        return tl_no_memory(err);
     result->n_totals = n_cells;
     read_totals(session, result->totals);
     if (session->forward)
@@ -645,11 +643,11 @@ static tl_status snapshot(tl_session *session, tl_result **ret_result, tl_error 
     result->message = tl_arena_strdup(&result->arena, session->message);
     result->notes = tl_arena_alloc(&result->arena, (session->n_notes + 1) * sizeof *result->notes);
     if (!result->message || !result->notes)
-        status = no_memory(err);
+        status = tl_no_memory(err);
     for (; status == TL_OK && result->n_notes < session->n_notes; result->n_notes++) {
         result->notes[result->n_notes] = tl_arena_strdup(&result->arena, session->notes[result->n_notes]);
         if (!result->notes[result->n_notes])
-            status = no_memory(err);
+            status = tl_no_memory(err);
     }
     if (status == TL_OK)
         status = read_at_end(session, err);
@@ -712,7 +710,7 @@ tl_status tl_session_interval(tl_session *session, tl_result **ret_result, tl_er
             zero->totals = tl_arena_alloc(&zero->arena, (now->n_totals + 1) * sizeof *zero->totals);
             zero->n_totals = now->is_by_region ? 0 : now->n_totals;
             zero->is_by_region = now->is_by_region;
-            status = zero->totals ? TL_OK : no_memory(err);
+            status = zero->totals ? TL_OK : tl_no_memory(err);
         }
     }
     if (status == TL_OK)

@@ -30,8 +30,6 @@ typedef struct own {
     uint32_t n_sides, n_harts;
 } own;
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 tl_status tl_sides_add(tl_sides *sides, const tl_source_type *type, const tl_run_options *options, tl_error *err) {
     if (options->sample_period != 0)
         return tl_fail(err, TL_EINVAL, "-P %s: one design samples at a time; name one, and record again with another", options->pmu);
@@ -75,7 +73,7 @@ static const char *text_for(const tl_source_type *type, const char *name, size_t
 static tl_status part(const tl_sides *sides, const char *events, tl_strbuf *lists, tl_arena *arena, tl_error *err) {
     char *list = tl_arena_strdup(arena, events), *rest = NULL;
     if (!list)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         bool is_taken = false;
         for (uint32_t i = 0; i < sides->n; i++) {
@@ -119,7 +117,7 @@ static tl_status list_rows(own *o, const tl_sides *sides, const char *events, tl
     o->rows = tl_arena_alloc(arena, (n + 1) * sizeof *o->rows);
     o->counted = tl_arena_alloc(arena, (n + 1) * sizeof *o->counted);
     if (!counted || !list || !o->rows || !o->counted)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < n; i++)
         counted[i] = &o->counted[i];
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
@@ -134,7 +132,7 @@ static tl_status list_rows(own *o, const tl_sides *sides, const char *events, tl
         for (uint32_t k = 0; o->sides[s].source && k < o->sides[s].source->n_counted; k++)
             is_fine &= add_row(o, s, k, arena);
     o->base.counted = counted;
-    return is_fine ? TL_OK : no_memory(err);
+    return is_fine ? TL_OK : tl_no_memory(err);
 }
 
 // ---- The run.
@@ -159,7 +157,7 @@ static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_out
     reader *r = tl_arena_alloc(of_run, sizeof *r);
     tl_status status = TL_OK;
     if (!r || !(r->counts = tl_arena_alloc(of_run, (size_t)o->n_harts * o->base.n_counted * sizeof *r->counts)))
-        return no_memory(err);
+        return tl_no_memory(err);
     r->source = o;
     *ret_reader = r;
     for (uint32_t i = 0; i < o->n_sides && status == TL_OK; i++)
@@ -228,7 +226,7 @@ static tl_status resolve_side(const tl_source_type *type, const char *events, co
     if (!*events)
         return TL_OK;
     if (!of_side.events)
-        return no_memory(err);
+        return tl_no_memory(err);
     return tl_portable_resolve(type, &of_side, config, catalogue, arena, &ret_side->type, &ret_side->source, err);
 }
 
@@ -239,7 +237,7 @@ static tl_status name_all(own *o, tl_arena *arena, tl_error *err) {
             append(&names, o->sides[i].source->name, strlen(o->sides[i].source->name));
     o->base.name = tl_arena_strdup(arena, tl_strbuf_text(&names));
     tl_strbuf_done(&names);
-    return o->base.name ? TL_OK : no_memory(err);
+    return o->base.name ? TL_OK : tl_no_memory(err);
 }
 
 tl_status tl_sides_resolve(const tl_sides *sides, const tl_run_options *options, const tl_config *config, tl_catalogue *catalogue,
@@ -247,7 +245,7 @@ tl_status tl_sides_resolve(const tl_sides *sides, const tl_run_options *options,
     const char *events = options->events ? options->events : default_events;
     tl_strbuf lists[TL_MAX_SIDES] = {{0}};
     own *o = tl_arena_alloc(arena, sizeof *o);
-    tl_status status = o ? part(sides, events, lists, arena, err) : no_memory(err);
+    tl_status status = o ? part(sides, events, lists, arena, err) : tl_no_memory(err);
     for (uint32_t i = 0; i < sides->n && status == TL_OK; i++)
         status = resolve_side(sides->types[i], tl_strbuf_text(&lists[i]), options, config, catalogue, arena, &o->sides[i], err);
     for (uint32_t i = 0; i < sides->n; i++)

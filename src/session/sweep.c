@@ -12,8 +12,6 @@
 #include "session/plan.h"
 #include "session/pmus.h"
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 // "KEY=V,V" or "KEY=V;V".
 static tl_status parse_key(tl_arena *arena, const char *text, tl_sweep_key *ret, tl_error *err) {
     const char *equals = strchr(text, '=');
@@ -26,7 +24,7 @@ static tl_status parse_key(tl_arena *arena, const char *text, tl_sweep_key *ret,
     char *name = tl_arena_printf(arena, "%.*s", (int)(equals - text), text), *rest = tl_arena_strdup(arena, equals + 1);
     const char **values = tl_arena_alloc(arena, n * sizeof *values);
     if (!name || !rest || !values)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < n; i++) {
         values[i] = rest;
         rest = strchr(rest, separator);
@@ -95,7 +93,7 @@ static tl_status fill_cell(tl_sweep *sweep, uint32_t index, tl_error *err) {
     const char **overrides = tl_arena_alloc(&sweep->arena, (n + sweep->n_keys + 1) * sizeof *overrides);
     const char *title = "";
     if (!overrides)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < n; i++)
         overrides[i] = sweep->options.overrides[i];
     cell->machine = sweep->options.machine;
@@ -105,7 +103,7 @@ static tl_status fill_cell(tl_sweep *sweep, uint32_t index, tl_error *err) {
         const char *setting = tl_arena_printf(&sweep->arena, "%s=%s", sweep->keys[k].name, value);
         title = setting ? tl_arena_printf(&sweep->arena, "%s%s%s", title, *title ? " " : "", setting) : NULL;
         if (!title)
-            return no_memory(err);
+            return tl_no_memory(err);
         const char **const option = option_of(cell, &sweep->keys[k]);
         if (option)
             *option = value;
@@ -154,7 +152,7 @@ static tl_status name_cell(tl_sweep *sweep, uint32_t index, const tl_plan *plan,
     const uint64_t digest = tl_digest(tl_strbuf_text(&text), text.n_bytes);
     tl_strbuf_done(&text);
     sweep->cells[index].name = has_failed ? NULL : tl_arena_printf(&sweep->arena, "%016llx", (unsigned long long)digest);
-    return sweep->cells[index].name ? TL_OK : no_memory(err);
+    return sweep->cells[index].name ? TL_OK : tl_no_memory(err);
 }
 
 static int by_name(const void *a, const void *b) {
@@ -164,7 +162,7 @@ static int by_name(const void *a, const void *b) {
 // Two cells of one name would be one run with two titles: an option or a later key undoes a key.
 static tl_status check_names(tl_sweep *sweep, tl_error *err) {
     tl_sweep_row **rows = calloc(sweep->n_cells, sizeof(*rows));
-    tl_status status = rows ? TL_OK : no_memory(err);
+    tl_status status = rows ? TL_OK : tl_no_memory(err);
     for (uint32_t i = 0; rows && i < sweep->n_cells; i++)
         rows[i] = &sweep->cells[i];
     if (rows)
@@ -199,7 +197,7 @@ static tl_status plan_cells(tl_sweep *sweep, tl_error *err) {
         tl_sweep_fill_options(sweep, i, &options);
         status = tl_plan_new(&options, &plan, &wrong);
         if (status == TL_ENOMEM)
-            return no_memory(err);
+            return tl_no_memory(err);
         if (status != TL_OK) {
             tl_sweep_put_failure(sweep, i, wrong.text);
             sweep->cells[i].name = "";
@@ -226,7 +224,7 @@ static tl_status plan_cells(tl_sweep *sweep, tl_error *err) {
     const tl_status status = check_names(sweep, err);
     if (status != TL_OK)
         return status;
-    return sweep->program && sweep->version && (sweep->machine || varies_machine) ? TL_OK : no_memory(err);
+    return sweep->program && sweep->version && (sweep->machine || varies_machine) ? TL_OK : tl_no_memory(err);
 }
 
 static tl_status check_options(const tl_run_options *options, tl_error *err) {
@@ -255,7 +253,7 @@ void tl_sweep_fill_options(const tl_sweep *sweep, uint32_t cell, tl_run_options 
 tl_status tl_sweep_plan(const tl_run_options *options, const char *const *varies, tl_sweep **ret_sweep, tl_error *err) {
     tl_sweep *sweep = calloc(1, sizeof *sweep);
     if (!sweep)
-        return no_memory(err);
+        return tl_no_memory(err);
     sweep->options = *options;
     tl_status status = check_options(options, err);
     if (status == TL_OK)
@@ -270,7 +268,7 @@ tl_status tl_sweep_plan(const tl_run_options *options, const char *const *varies
     if (status == TL_OK) {
         sweep->cells = tl_arena_alloc(&sweep->arena, sweep->n_cells * sizeof *sweep->cells);
         sweep->digest = tl_arena_strdup(&sweep->arena, digest);
-        status = sweep->cells && sweep->digest ? plan_cells(sweep, err) : no_memory(err);
+        status = sweep->cells && sweep->digest ? plan_cells(sweep, err) : tl_no_memory(err);
     }
     if (status == TL_OK)
         *ret_sweep = sweep;

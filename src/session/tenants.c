@@ -24,7 +24,7 @@
 #include "session/tenants_records.h"
 #include "session/tenants_state.h"
 
-tl_status tl_tenants_no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
+tl_status tl_tenants_no_memory(tl_error *err) { return tl_no_memory(err); }
 
 void tl_tenants_init(tl_tenants_options *ret_options) {
     *ret_options = (tl_tenants_options){.size = sizeof *ret_options, .std_fd = {0, 1, 2}};

@@ -631,7 +631,7 @@ tl_status tl_smpm_load_run(const tl_smpm_config *config, const tl_smpm_load *loa
     tl_status status = check_load(config, load, err);
     rig *r = status == TL_OK ? calloc(1, sizeof *r) : NULL;
     if (!r)
-        return status != TL_OK ? status : tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return status != TL_OK ? status : tl_no_memory(err);
     make_group(config, load, &r->layout);
     tl_smpm_meter_init(config, &r->layout, &r->meter);
     r->meter.is_selected = load->is_selected;

@@ -92,7 +92,7 @@ static void write_reader(tl_assembler *a, const own *o, const tl_compare_setup *
 static tl_status prepare(tl_watch *w, tl_error *err) {
     own *o = tl_arena_alloc(&w->arena, sizeof *o);
     if (!o)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     *o = (own){.watch = w, .below = tl_machine_own_bus(w->environment.machine), .bus = {.ctx = o, .read = tap_read, .write = tap_write}};
     w->own = o;
     tl_machine_set_bus(w->environment.machine, &o->bus);

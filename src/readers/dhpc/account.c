@@ -65,14 +65,14 @@ static tl_status fill(const tl_machine *machine, tl_cost *cost, tl_error *err) {
     if (c.n_wired == 0)
         return TL_OK;
     cost->remark = tl_arena_printf(&cost->arena, "The %u numbers of the directory are wired, and not in it.", c.n_wired);
-    return cost->remark ? TL_OK : tl_fail(err, TL_ENOMEM, "the host has no memory left");
+    return cost->remark ? TL_OK : tl_no_memory(err);
 }
 
 // Managers that stand for units of some kind: what they count does not matter here.
 static tl_status of_units(const tl_machine *machine, uint32_t n_units, uint32_t n_counters, tl_account *ret_account, tl_error *err) {
     tl_dhpc_manager *managers = calloc(n_units, sizeof *managers);
     if (!managers)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < n_units; i++)
         managers[i] = (tl_dhpc_manager){.id = TL_DHPC_ID(TL_DHPC_LLC, i & 127, i >> 7),
                                         .hart = TL_DHPC_NO_HART,

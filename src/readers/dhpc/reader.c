@@ -130,8 +130,6 @@ static void write_request(reader *r, request *q) {
 
 // ---- Requests.
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 static request *new_request(reader *r, const tl_dhpc_manager *manager) {
     request *q = &r->requests[r->n_requests++];
     *q = (request){.id = manager->id, .first_value = r->reading->n_values, .first_result = r->n_results};
@@ -146,7 +144,7 @@ static tl_status add_value(reader *r, request *q, uint32_t bit, const char *unit
     q->bitmap |= UINT64_C(1) << bit;
     q->n_values++;
     r->n_results++;
-    return value->unit ? TL_OK : no_memory(err);
+    return value->unit ? TL_OK : tl_no_memory(err);
 }
 
 static tl_status add_columns(reader *r, const tl_dhpc_manager *manager, const column *columns, size_t n_columns, tl_error *err) {
@@ -164,7 +162,7 @@ static tl_status add_columns(reader *r, const tl_dhpc_manager *manager, const co
         tl_sources *sources = &r->sources[reading->n_values];
         *sources = (tl_sources){.cells = tl_arena_alloc(&reading->arena, sizeof *sources->cells), .n_cells = 1};
         if (!sources->cells)
-            return no_memory(err);
+            return tl_no_memory(err);
         if (tl_probe_resolve(&r->machine->probe, path, sources->cells) != TL_OK)
             return tl_fail(err, TL_EINVAL, "the machine counts no %s, so nothing could be compared with manager 0x%x", path, manager->id);
         r->clocks[reading->n_values] = c->bit == 0 && columns == core_columns ? CLOCK_CYCLE : NO_CLOCK;
@@ -225,7 +223,7 @@ static tl_status make_requests(reader *r, const tl_reader_choice *choice, tl_err
     r->is_known = tl_arena_alloc(&r->reading->arena, room * sizeof *r->is_known);
     r->reading->values = tl_arena_alloc(&r->reading->arena, room * sizeof *r->reading->values);
     if (!r->requests || !r->sources || !r->clocks || !r->samples || !r->is_known || !r->reading->values)
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_status status = TL_OK;
     for (uint32_t i = 0; i < n && status == TL_OK; i++) {
         if (choice)

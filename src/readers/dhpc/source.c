@@ -20,7 +20,6 @@ typedef struct own {
 } own;
 
 static const own *own_of(const tl_source *source) { return (const own *)source; }
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
 
 static tl_status unknown(const char *name, tl_error *err) {
     tl_nearest nearest;
@@ -52,7 +51,7 @@ static tl_status choose(const char *name, bool *is_chosen, bool *is_named, tl_er
 static tl_status choose_all(const char *names, bool *is_chosen, bool *is_named, tl_arena *arena, tl_error *err) {
     char *list = tl_arena_strdup(arena, names), *rest = NULL;
     if (!list)
-        return no_memory(err);
+        return tl_no_memory(err);
     char *name = strtok_r(list, ",", &rest);
     tl_status status = name ? TL_OK : tl_fail(err, TL_EINVAL, "-e: an empty list of events");
     for (; name && status == TL_OK; name = strtok_r(NULL, ",", &rest))
@@ -87,7 +86,7 @@ static tl_row row_of(const tl_event *event, const char *scope, uint64_t ns) {
 static tl_status make_unread_rows(const tl_reader_choice *to_read, tl_arena *arena, tl_source *source, tl_error *err) {
     tl_row *rows = tl_arena_alloc(arena, tl_dhpc_n_events * sizeof *rows);
     if (!rows)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t e = 0; e < tl_dhpc_n_events; e++) {
         if (!to_read->is_chosen[e])
             continue;
@@ -106,7 +105,7 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
     bool *is_chosen = tl_arena_alloc(arena, tl_dhpc_n_events * sizeof *is_chosen);
     bool *is_named = tl_arena_alloc(arena, tl_dhpc_n_events * sizeof *is_named);
     if (!o || !is_chosen || !is_named)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t e = 0; e < tl_dhpc_n_events && !options->events; e++)
         is_chosen[e] = tl_reader_is_column(&tl_dhpc_events[e]);
     tl_status status = options->events ? choose_all(options->events, is_chosen, is_named, arena, err) : TL_OK;
@@ -157,7 +156,7 @@ static tl_status remark(const tl_reading_cost *cost, tl_result *result, tl_error
                                          "truth of the same cycles.",
                                          (unsigned long long)(cost->instructions + cost->warm_instructions),
                                          (unsigned long long)(cost->cycles + cost->warm_cycles + cost->trap_cycles));
-    return result->pmu_remark ? TL_OK : no_memory(err);
+    return result->pmu_remark ? TL_OK : tl_no_memory(err);
 }
 
 static tl_status rows(const tl_source *source, const tl_reading *reading, tl_result *result, tl_error *err) {
@@ -165,12 +164,12 @@ static tl_status rows(const tl_source *source, const tl_reading *reading, tl_res
     result->rows = tl_arena_alloc(&result->arena, (reading->n_values + 1) * sizeof *result->rows);
     result->n_rows = 0;
     if (!result->rows)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < reading->n_values; i++) {
         const tl_reading_value *value = &reading->values[i];
         const char *scope = tl_arena_strdup(&result->arena, value->unit);
         if (!scope)
-            return no_memory(err);
+            return tl_no_memory(err);
         tl_row *row = &result->rows[result->n_rows++];
         const tl_event *event = event_of(value);
         *row = row_of(event, scope, result->sim_ns);

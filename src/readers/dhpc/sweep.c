@@ -170,7 +170,7 @@ tl_status tl_dhpc_sweep_fabric(const tl_compare_setup *setup, uint32_t beat, uin
 tl_status tl_dhpc_sweep_fabrics(const tl_compare_setup *setup, tl_comparison *c, tl_error *err) {
     c->fabrics = tl_arena_alloc(&c->arena, TL_COUNT_OF(beats) * TL_COUNT_OF(hart_counts) * sizeof *c->fabrics);
     if (!c->fabrics)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     tl_status status = TL_OK;
     for (uint32_t k = 0; k < TL_COUNT_OF(hart_counts); k++)
         for (uint32_t b = 0; b < TL_COUNT_OF(beats) && status == TL_OK; b++)

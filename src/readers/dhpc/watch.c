@@ -153,7 +153,7 @@ static void write_request(tl_assembler *a, const tl_dhpc_config *c, request *q) 
 static tl_status prepare(tl_watch *w, tl_error *err) {
     own *o = tl_arena_alloc(&w->arena, sizeof *o);
     if (!o)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     w->own = o;
     o->config = tl_dhpc_config_of(tl_dhpc_on(w->environment.machine));
     tl_status status = TL_OK;

@@ -44,8 +44,6 @@ struct sampler {
     uint64_t cccr[TL_NETBURST_COUNTERS]; // of the plan
 };
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 // ---- The plan.
 
 enum { OF_T0 = TL_ESCR_T0_USR | TL_ESCR_T0_OS, OF_T1 = TL_ESCR_T1_USR | TL_ESCR_T1_OS };
@@ -208,13 +206,13 @@ tl_status netburst_sampling_attach(tl_source *source, tl_machine *machine, const
         return tl_fail(err, TL_EINVAL, "-c %llu: a counter of pmu netburst is too narrow for this period; write at most %llu",
                        (unsigned long long)sampling->period, (unsigned long long)most);
     if (!s)
-        return no_memory(err);
+        return tl_no_memory(err);
     *s = (sampler){
         .source = (const netburst_source *)source, .machine = machine, .sampling = *sampling, .n_threads = n_threads_of(&machine->config)};
     s->n_cores = (machine->n_harts + s->n_threads - 1) / s->n_threads;
     s->cores = tl_arena_alloc(of_run, s->n_cores * sizeof *s->cores);
     if (!s->cores)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (uint32_t i = 0; i < s->n_cores; i++) {
         sampled_core *c = &s->cores[i];
         uint32_t thread;

@@ -13,8 +13,6 @@ static const char sampled_by_default[] = "global_power_events:RUNNING";
 static const char default_events[] =
     "instr_retired:NBOGUSNTAG+NBOGUSTAG,uops_retired:NBOGUS,global_power_events:RUNNING,branch_retired:MMNM+MMTM,replay_event:l1_load_miss";
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 static tl_status configure(const tl_run_options *options, const tl_pmu_preset *preset, tl_config *config, tl_error *err) {
     (void)preset;
     if (config->core.kind != TL_CORE_OUT_OF_ORDER)
@@ -88,7 +86,7 @@ static tl_status describe(const tl_netburst_request *request, const char *name, 
     const tl_cell **cells = tl_arena_alloc(arena, n_harts * sizeof *cells);
     uint32_t *n_cells = tl_arena_alloc(arena, n_harts * sizeof *n_cells);
     if (!cells || !n_cells)
-        return no_memory(err);
+        return tl_no_memory(err);
     ret_counted->cells = cells;
     ret_counted->n_cells = n_cells;
     if (!text) {
@@ -196,7 +194,7 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
     const char *events = options->events ? options->events : samples ? sampled_by_default : default_events;
     char *list = tl_arena_strdup(arena, events), *rest = NULL;
     if (!o || !list)
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_pmu_settings_of(&tl_pmu_netburst, config, &settings);
     o->skid = (tl_netburst_skid)settings.pmi_profile;
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
@@ -255,7 +253,7 @@ static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_out
     (void)of_outline;
     if (!r || !(r->last = tl_arena_alloc(of_run, machine->n_harts * o->n_counting * sizeof *r->last)) ||
         !(r->counts = tl_arena_alloc(of_run, n * sizeof *r->counts)))
-        return no_memory(err);
+        return tl_no_memory(err);
     r->plan = o;
     r->machine = machine;
     r->n_threads = machine->config.core.threads > 1 ? 2 : 1;

@@ -306,7 +306,7 @@ static void hang_in_front(own *o, tl_hart *h) {
 static tl_status prepare(tl_watch *w, tl_error *err) {
     own *o = tl_arena_alloc(&w->arena, sizeof *o);
     if (!o)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     *o = (own){.watch = w};
     w->own = o;
     if (w->hart->n_pmus == TL_MAX_PMU_PORTS)

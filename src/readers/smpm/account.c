@@ -43,7 +43,7 @@ static tl_status hardware_of(const tl_machine *machine, hardware *ret_hardware, 
                                .n_mem_channels = machine->config.mem_channels};
     tl_smpm_layout *layout = malloc(sizeof *layout);
     if (!layout)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     tl_status status = tl_smpm_layout_new(config, &chip, layout, err);
     if (status == TL_OK)
         status = tl_smpm_layout_resolve(config, layout, err);
@@ -122,8 +122,6 @@ static tl_cost_table *add_table(tl_cost *cost, uint32_t n_rows, uint32_t n_colum
     return table;
 }
 
-static tl_status no_memory(tl_error *err) { return tl_fail(err, TL_ENOMEM, "the host has no memory left"); }
-
 // Lines of a picture come first; it has room for six.
 static const tl_smpm_way curve_ways[CURVE_COLUMNS] = {TL_SMPM_WAY_HIERARCHY, TL_SMPM_WAY_FLAT64, TL_SMPM_WAY_FLAT64_SR, TL_SMPM_WAY_HYB12,
                                                       TL_SMPM_WAY_CLASS44,   TL_SMPM_WAY_POLL,   TL_SMPM_WAY_FLAT48};
@@ -134,7 +132,7 @@ static tl_status put_curve(tl_cost *cost, const tl_smpm_curve *curve, tl_cost_ta
     double *values, *x = tl_arena_alloc(&cost->arena, TL_SMPM_CURVE_POINTS * sizeof *x);
     tl_cost_table *table = *ret_table = add_table(cost, TL_SMPM_CURVE_POINTS, CURVE_COLUMNS, &rows, &values);
     if (!table || !x)
-        return no_memory(err);
+        return tl_no_memory(err);
     table->name = "curve";
     table->corner = "events in a million cycles";
     table->y_label = "energy";
@@ -145,13 +143,13 @@ static tl_status put_curve(tl_cost *cost, const tl_smpm_curve *curve, tl_cost_ta
         x[i] = curve->events_per_million[i];
         rows[i] = tl_arena_printf(&cost->arena, "%u", curve->events_per_million[i]);
         if (!rows[i])
-            return no_memory(err);
+            return tl_no_memory(err);
         for (uint32_t k = 0; k < CURVE_COLUMNS; k++)
             values[i * CURVE_COLUMNS + k] = curve->energy[curve_ways[k]][i];
     }
     table = add_table(cost, 1, N_OTHERS, &rows, &values);
     if (!table)
-        return no_memory(err);
+        return tl_no_memory(err);
     table->name = "break_even";
     table->title = "Events in a million cycles from which the hierarchy takes less energy than another way.";
     table->corner = "";
@@ -190,7 +188,7 @@ static tl_status put_sensitivity(tl_cost *cost, const tl_smpm_activity *activity
     double *values;
     tl_cost_table *table = add_table(cost, 1 + 2 * TL_SMPM_N_WEIGHTS, N_OTHERS, &rows, &values);
     if (!table)
-        return no_memory(err);
+        return tl_no_memory(err);
     table->name = "sensitivity";
     table->title = title;
     table->corner = "weights";
@@ -200,7 +198,7 @@ static tl_status put_sensitivity(tl_cost *cost, const tl_smpm_activity *activity
         rows[1 + 2 * w] = tl_arena_printf(&cost->arena, "%s / 4", tl_smpm_weight_names[w]);
         rows[2 + 2 * w] = tl_arena_printf(&cost->arena, "%s x 4", tl_smpm_weight_names[w]);
         if (!rows[1 + 2 * w] || !rows[2 + 2 * w])
-            return no_memory(err);
+            return tl_no_memory(err);
     }
     for (uint32_t k = 0; k < N_OTHERS; k++) {
         const tl_smpm_sensitivity s = tl_smpm_sensitivity_of(&activity[0], &activity[k + 1], &tl_smpm_default_weights);
@@ -233,7 +231,7 @@ static tl_status add_ablations(tl_cost *cost, const tl_smpm_config *config, tl_e
     double *values;
     tl_cost_table *table = add_table(cost, n, N_COMPONENTS, &rows, &values);
     if (!table)
-        return no_memory(err);
+        return tl_no_memory(err);
     table->name = "ablations";
     table->title = "Activity for each event, at 10,000 events in a million cycles, with one thing changed.";
     table->corner = "changed";
@@ -275,7 +273,7 @@ static tl_status fill(const tl_machine *machine, tl_cost *cost, tl_error *err) {
     cost->remark = tl_arena_printf(&cost->arena, "Blocks in memory are not in it: %llu bits for the device, a VM and a context.",
                                    (unsigned long long)hw.storage.blocks);
     if (!cost->remark)
-        return no_memory(err);
+        return tl_no_memory(err);
     status = add_curve(cost, &hw.config, err);
     if (status == TL_OK)
         status = add_sensitivity(cost, &hw.config, err);
@@ -297,7 +295,7 @@ static tl_status add_run_table(tl_cost *cost, const tl_smpm_meter *meter, const 
     double *values;
     tl_cost_table *table = add_table(cost, 1, TL_COUNT_OF(columns), &rows, &values);
     if (!table)
-        return no_memory(err);
+        return tl_no_memory(err);
     table->name = "measured";
     table->title = "What the hierarchy did. Bits moved are those of records for each hop, and those added to memory.";
     table->corner = "";
@@ -330,11 +328,11 @@ static tl_status add_activity(tl_cost *cost, const tl_smpm_activity *all, tl_err
     double *counts, *energies;
     if (!add_ways(cost, "activity", "Activity of the run: bits, of which clocked ones without and with gates, and bytes of the host.",
                   columns, N, &counts))
-        return no_memory(err);
+        return tl_no_memory(err);
     tl_cost_table *table =
         add_ways(cost, "energy", "Energy of the run: activity times weights, in toggles of a flip-flop.", parts, N, &energies);
     if (!table)
-        return no_memory(err);
+        return tl_no_memory(err);
     for (tl_smpm_way way = 0; way < TL_SMPM_N_WAYS; way++) {
         const tl_smpm_activity *a = &all[way];
         const double raw[N] = {(double)a->clk,  (double)a->gated, (double)a->tog, (double)a->wire,
@@ -362,7 +360,7 @@ static tl_status add_shares(tl_cost *cost, const tl_smpm_meter *meter, const tl_
     tl_cost_table *table =
         add_ways(cost, "shares", "Energy of an event, of 1,000 cycles, of those in a unit, and of a switch.", columns, N, &values);
     if (!table)
-        return no_memory(err);
+        return tl_no_memory(err);
     table->n_decimals = 2;
     const double hierarchy = tl_smpm_energy(&all[TL_SMPM_WAY_HIERARCHY], &tl_smpm_default_weights);
     for (tl_smpm_way way = 0; way < TL_SMPM_N_WAYS; way++) {
@@ -388,7 +386,7 @@ static tl_status tell_losses(tl_cost *cost, const tl_smpm_activity *all, tl_erro
     }
     cost->remark = tl_arena_printf(&cost->arena, "The hierarchy takes more energy than: %s. It takes less than: %s.", *more ? more : "none",
                                    *less ? less : "none");
-    return cost->remark ? TL_OK : no_memory(err);
+    return cost->remark ? TL_OK : tl_no_memory(err);
 }
 
 // Groups like those of the chip: as many counters in a unit as its units have on average.
@@ -410,7 +408,7 @@ static tl_status add_run_curve(tl_cost *cost, const tl_smpm_meter *meter, const 
     table->title =
         tl_arena_printf(&cost->arena, "Energy of a unit of %u counters in 1,000 cycles; this run has %.0f events a counter in a million.",
                         load.n_ctrs, rate);
-    return table->title ? TL_OK : no_memory(err);
+    return table->title ? TL_OK : tl_no_memory(err);
 }
 
 static tl_status fill_run(tl_chip_monitor *monitor, tl_cost *cost, tl_error *err) {

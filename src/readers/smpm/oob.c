@@ -28,7 +28,7 @@ TL_API tl_status tl_oob_open(const char *path, tl_oob **ret_oob, tl_error *err) 
     strcpy(address.sun_path, path);
     tl_oob *oob = calloc(1, sizeof *oob);
     if (!oob)
-        return tl_fail(err, TL_ENOMEM, "the host has no memory left");
+        return tl_no_memory(err);
     oob->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (oob->fd < 0 || connect(oob->fd, (const struct sockaddr *)&address, sizeof address) != 0) {
         const int why = errno;
