@@ -10,8 +10,15 @@
 #include "base/status.h"
 #include "result/result.h"
 
+typedef enum tl_sweep_varied {
+    TL_SWEEP_OF_DESCRIPTION, // a key of machine descriptions
+    TL_SWEEP_OF_MACHINE,     // tl_run_options.machine
+    TL_SWEEP_OF_PMU,         // tl_run_options.pmu
+} tl_sweep_varied;
+
 typedef struct tl_sweep_key {
     const char *name;
+    tl_sweep_varied varied;
     const char *const *values;
     uint32_t n_values;
 } tl_sweep_key;

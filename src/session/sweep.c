@@ -12,6 +12,23 @@
 #include "session/plan.h"
 #include "session/pmus.h"
 
+// Key pmu of machine descriptions has presets of one design as values; names of designs mean option
+// pmu instead.
+static bool has_design(const char *const *values, uint32_t n) {
+    const tl_pmu_type *type;
+    const tl_pmu_preset *preset;
+    bool has = false;
+    for (uint32_t i = 0; i < n; i++)
+        has = has || tl_pmus_find(values[i], &type, &preset, NULL) == TL_OK;
+    return has;
+}
+
+static tl_sweep_varied varied_by(const char *name, const char *const *values, uint32_t n) {
+    if (!strcmp(name, "machine"))
+        return TL_SWEEP_OF_MACHINE;
+    return !strcmp(name, "pmu") && has_design(values, n) ? TL_SWEEP_OF_PMU : TL_SWEEP_OF_DESCRIPTION;
+}
+
 // "KEY=V,V" or "KEY=V;V".
 static tl_status parse_key(tl_arena *arena, const char *text, tl_sweep_key *ret, tl_error *err) {
     const char *equals = strchr(text, '=');
@@ -37,7 +54,7 @@ static tl_status parse_key(tl_arena *arena, const char *text, tl_sweep_key *ret,
                 return tl_fail(err, TL_EINVAL, "--vary %s: the value %s stands there twice", text, values[i]);
         }
     }
-    *ret = (tl_sweep_key){.name = name, .values = values, .n_values = n};
+    *ret = (tl_sweep_key){.name = name, .varied = varied_by(name, values, n), .values = values, .n_values = n};
     return TL_OK;
 }
 
@@ -66,23 +83,11 @@ static tl_status parse_keys(tl_sweep *sweep, const char *const *varies, tl_error
     return TL_OK;
 }
 
-// Key pmu of machine descriptions has presets of one design as values; names of designs mean option
-// pmu instead.
-static bool has_design(const tl_sweep_key *key) {
-    const tl_pmu_type *type;
-    const tl_pmu_preset *preset;
-    bool has = false;
-    for (uint32_t i = 0; i < key->n_values; i++)
-        has = has || tl_pmus_find(key->values[i], &type, &preset, NULL) == TL_OK;
-    return has;
-}
-
-// A key that stands for an option. Returns the cell's place for its value, or NULL: it is a key of
-// machine descriptions.
-static const char **option_of(tl_sweep_row *cell, const tl_sweep_key *key) {
-    if (!strcmp(key->name, "machine"))
-        return &cell->machine;
-    return !strcmp(key->name, "pmu") && has_design(key) ? &cell->pmu : NULL;
+static bool has_varied(const tl_sweep *sweep, tl_sweep_varied varied) {
+    bool does = false;
+    for (uint32_t k = 0; k < sweep->n_keys; k++)
+        does = does || sweep->keys[k].varied == varied;
+    return does;
 }
 
 static tl_status fill_cell(tl_sweep *sweep, uint32_t index, tl_error *err) {
@@ -104,11 +109,11 @@ static tl_status fill_cell(tl_sweep *sweep, uint32_t index, tl_error *err) {
         title = setting ? tl_arena_printf(&sweep->arena, "%s%s%s", title, *title ? " " : "", setting) : NULL;
         if (!title)
             return tl_no_memory(err);
-        const char **const option = option_of(cell, &sweep->keys[k]);
-        if (option)
-            *option = value;
-        else
-            overrides[n++] = setting;
+        switch (sweep->keys[k].varied) {
+        case TL_SWEEP_OF_MACHINE: cell->machine = value; break;
+        case TL_SWEEP_OF_PMU: cell->pmu = value; break;
+        case TL_SWEEP_OF_DESCRIPTION: overrides[n++] = setting; break;
+        }
     }
     cell->overrides = overrides;
     cell->title = title;
@@ -181,12 +186,8 @@ static tl_status check_names(tl_sweep *sweep, tl_error *err) {
 static tl_status plan_cells(tl_sweep *sweep, tl_error *err) {
     tl_error first = {0};
     tl_status first_status = TL_OK;
-    bool has_one = false, varies_machine = false, varies_pmu = false;
-    for (uint32_t k = 0; k < sweep->n_keys; k++) {
-        const char **const option = option_of(&sweep->cells[0], &sweep->keys[k]);
-        varies_machine = varies_machine || option == &sweep->cells[0].machine;
-        varies_pmu = varies_pmu || option == &sweep->cells[0].pmu;
-    }
+    const bool varies_machine = has_varied(sweep, TL_SWEEP_OF_MACHINE);
+    bool has_one = false;
     for (uint32_t i = 0; i < sweep->n_cells; i++) {
         tl_run_options options;
         tl_plan *plan = NULL;
@@ -209,7 +210,7 @@ static tl_status plan_cells(tl_sweep *sweep, tl_error *err) {
         }
         if (!has_one) {
             sweep->machine = varies_machine ? NULL : tl_arena_strdup(&sweep->arena, plan->outline->header.machine);
-            sweep->pmu = varies_pmu || !sweep->options.pmu ? NULL : sweep->options.pmu;
+            sweep->pmu = has_varied(sweep, TL_SWEEP_OF_PMU) ? NULL : sweep->options.pmu;
             sweep->version = tl_arena_strdup(&sweep->arena, plan->outline->header.version);
             sweep->program = tl_arena_strdup(&sweep->arena, plan->outline->header.program);
         }
@@ -235,14 +236,6 @@ static tl_status check_options(const tl_run_options *options, tl_error *err) {
     return TL_OK;
 }
 
-// A PMU has columns of its own, which are none of a metric.
-static bool has_pmu(const tl_sweep *sweep) {
-    bool has = sweep->options.pmu != NULL;
-    for (uint32_t k = 0; k < sweep->n_keys; k++)
-        has = has || (!strcmp(sweep->keys[k].name, "pmu") && has_design(&sweep->keys[k]));
-    return has;
-}
-
 void tl_sweep_fill_options(const tl_sweep *sweep, uint32_t cell, tl_run_options *ret_options) {
     *ret_options = sweep->options;
     ret_options->machine = sweep->cells[cell].machine;
@@ -258,7 +251,9 @@ tl_status tl_sweep_plan(const tl_run_options *options, const char *const *varies
     tl_status status = check_options(options, err);
     if (status == TL_OK)
         status = parse_keys(sweep, varies, err);
-    if (!options->events && !options->metrics && !has_pmu(sweep)) {
+    // A PMU has columns of its own, which are none of a metric.
+    const bool has_pmu = options->pmu || has_varied(sweep, TL_SWEEP_OF_PMU);
+    if (!options->events && !options->metrics && !has_pmu) {
         sweep->options.events = "cycles,instructions";
         sweep->options.metrics = "cpi";
     }
