@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Linked into a copy of tally by turns.py, with -Wl,--wrap=tl_blocks_run. Counts how far a hart runs
-// before another one does, and how often it asks the second level meanwhile. Prints one line at the
-// end of the process, to the file named by TURNS_OUT.
+// A counter of turns. turns.py links it into a copy of tally with -Wl,--wrap=tl_blocks_run. It counts
+// the instructions of a hart before another one runs, and its requests to the L2 meanwhile. At the
+// end of the process it writes one line to the file that TURNS_OUT names.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

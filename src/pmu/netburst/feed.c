@@ -182,6 +182,16 @@ static void add_segment(feed_thread *t, uint64_t until, uint8_t owner) {
     t->segments[t->n_segments++] = (segment){until, owner};
 }
 
+// Bogus uops with these tags leave. Returns how many instructions with their front-end tag do.
+static uint32_t take_bogus(feed_thread *t, uint32_t tags, uint32_t n_uops) {
+    uint32_t *insns = &t->bogus_insns[tags & TAG_FRONT];
+    const uint32_t n_insns = (uint32_t)tl_lesser(n_uops, *insns);
+    t->bogus_uops[tags] -= n_uops;
+    t->n_bogus -= n_uops;
+    *insns -= n_insns;
+    return n_insns;
+}
+
 // A few bogus uops leave in each clock, as through the retirement.
 static void drain(tl_netburst_feed *f, feed_thread *t) {
     for (uint32_t room = DRAINED_UOPS, tags = 0; tags < N_TAGS && room > 0;) {
@@ -189,27 +199,20 @@ static void drain(tl_netburst_feed *f, feed_thread *t) {
             tags += 1;
             continue;
         }
-        t->bogus_uops[tags] -= 1;
-        t->n_bogus -= 1;
         room -= 1;
         add_uop(f, t->run_owner, tags, true);
-        if (t->bogus_insns[tags & TAG_FRONT] > 0) {
-            t->bogus_insns[tags & TAG_FRONT] -= 1;
+        if (take_bogus(t, tags, 1) > 0)
             add_insn(f, t->run_owner, tags & TAG_FRONT, true);
-        }
     }
 }
 
-// The same if nobody hears of them.
+// `drain` for all clocks before this one, while no detector selects bogus uops.
 static void drain_unheard(feed_thread *t, uint64_t until) {
     uint64_t room = (until - t->drained) * DRAINED_UOPS;
     t->drained = until;
     for (uint32_t tags = 0; t->n_bogus > 0 && tags < N_TAGS && room > 0; tags++) {
         const uint32_t n = (uint32_t)tl_lesser(room, t->bogus_uops[tags]);
-        uint32_t *insns = &t->bogus_insns[tags & TAG_FRONT];
-        t->bogus_uops[tags] -= n;
-        t->n_bogus -= n;
-        *insns -= (uint32_t)tl_lesser(n, *insns);
+        (void)take_bogus(t, tags, n);
         room -= n;
     }
 }
@@ -520,7 +523,7 @@ static bool is_still(const tl_netburst_feed *f, const feed_thread *t, const sour
     return total_of(&t->watch, s) == s->last;
 }
 
-// Returns the growth of the source in each row, and takes it.
+// The growth of the source in each row, which is taken.
 static void take_growths(const tl_netburst_feed *f, feed_thread *t, source *s, uint8_t ret[TL_CLOCK_ROWS]) {
     const tl_netburst_column_ops *ops = f->n->columns;
     const uint32_t n = f->row.n, *totals = t->cells->columns[s->at[0]];
@@ -548,13 +551,17 @@ static void take_growths(const tl_netburst_feed *f, feed_thread *t, source *s, u
     s->last += (uint32_t)(most - first);
 }
 
+static void add_column(tl_netburst_feed *f, uint32_t escrs, const uint8_t column[TL_CLOCK_ROWS]) {
+    for (uint32_t left = escrs; left != 0; left &= left - 1)
+        f->n->columns->add(f->rows.output[__builtin_ctz(left)], column);
+}
+
 static void add_source(tl_netburst_feed *f, feed_thread *t, source *s) {
     uint8_t growths[TL_CLOCK_ROWS];
     if (is_still(f, t, s))
         return;
     take_growths(f, t, s, growths);
-    for (uint32_t left = s->escrs; left != 0; left &= left - 1)
-        f->n->columns->add(f->rows.output[__builtin_ctz(left)], growths);
+    add_column(f, s->escrs, growths);
 }
 
 static void add_flushes(tl_netburst_feed *f, feed_thread *t) {
@@ -564,8 +571,7 @@ static void add_flushes(tl_netburst_feed *f, feed_thread *t) {
     take_growths(f, t, &t->flushes, growths);
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
         growths[r] = growths[r] > 0 ? WEIGHT_OF_FLUSH : 0;
-    for (uint32_t left = t->flushes.escrs; left != 0; left &= left - 1)
-        f->n->columns->add(f->rows.output[__builtin_ctz(left)], growths);
+    add_column(f, t->flushes.escrs, growths);
 }
 
 static void find_modes(const tl_netburst_feed *f, feed_thread *t, uint8_t ret[TL_CLOCK_ROWS]) {
@@ -584,13 +590,12 @@ static void add_modes_of_rows(tl_netburst_feed *f, const uint8_t modes[TL_NETBUR
         pairs[r] = (uint8_t)(modes[0][r] * N_MODES + modes[1][r]);
     for (uint8_t pair = 0; pair < N_MODES * N_MODES; pair++) {
         const uint8_t bit = mode_bits[pair / N_MODES][pair % N_MODES];
-        uint32_t left = bit == 0xff ? 0 : escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << bit);
-        if (left == 0)
+        const uint32_t escrs = bit == 0xff ? 0 : escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << bit);
+        if (escrs == 0)
             continue;
         for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
             is_pair[r] = pairs[r] == pair;
-        for (; left != 0; left &= left - 1)
-            f->n->columns->add(f->rows.output[__builtin_ctz(left)], is_pair);
+        add_column(f, escrs, is_pair);
     }
 }
 

@@ -349,7 +349,8 @@ void tap_own(const core_tap *tap, uint32_t entry);
 void tap_own_alone(const core_tap *tap);
 void tap_own_fetch(const core_tap *tap);
 void tap_rename(const core_tap *tap);
-// The same before a squash. The entry was mispredicted, or is the oldest one that is taken back.
+// The instruction of the entry owns the next counts, and all younger ones are about to be taken
+// back. It was mispredicted, or is taken back as the oldest one.
 void tap_squash(core_tap *tap, uint32_t entry);
 void tap_dispatch(core_tap *tap, uint32_t node); // the dispatch is over
 // Called at the end of a cycle. !is_busy: nothing happened in it.
