@@ -7,6 +7,7 @@
 
 bool tl_fetch(tl_hart *h, uint64_t vaddr);
 bool tl_fetch_fixed(tl_hart *h, uint64_t vaddr); // where tl_memory.is_fixed_fetch
+bool tl_fetch_alone(tl_hart *h, uint64_t vaddr); // where tl_memory.is_alone
 bool tl_fetch_hits(tl_hart *h, uint64_t vaddr, uint64_t *ret_pline);
 
 // The translation of a fetch; the look-up of one that traps is counted.

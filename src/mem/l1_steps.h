@@ -24,12 +24,16 @@ TL_ALWAYS_INLINE bool tl_l1d_evicts_data(tl_hart_mem *hm, uint32_t way) {
     return true;
 }
 
+TL_ALWAYS_INLINE void tl_l1i_note_page(tl_hart_mem *hm, uint64_t line) {
+    uint64_t page = (line - TL_RAM_BASE_PADDR) >> TL_PAGE_BITS;
+    hm->memory->fetched_pages[page / 8] |= (uint8_t)(1u << page % 8);
+}
+
 // Precondition: the way is free.
 TL_ALWAYS_INLINE void tl_l1i_fill(tl_hart_mem *hm, uint64_t line, uint32_t way, const tl_l2_reply *reply, bool is_prefetch) {
     tl_l1 *l1 = &hm->l1i;
     tl_cache_fill(&l1->cache, way, line);
-    uint64_t page = (line - TL_RAM_BASE_PADDR) >> TL_PAGE_BITS;
-    hm->memory->fetched_pages[page / 8] |= (uint8_t)(1u << page % 8);
+    tl_l1i_note_page(hm, line);
     l1->lines[way].state = TL_LINE_S;
     l1->lines[way].l2_way = reply->l2_way;
     l1->lines[way].is_prefetched = is_prefetch;

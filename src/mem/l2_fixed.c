@@ -36,4 +36,6 @@ TL_ALWAYS_INLINE tl_l2_filled fill(tl_l2_client *client, uint64_t line, uint64_t
 tl_l2_filled tl_l2_fill_fixed(tl_l2_client *client, uint64_t line, uint64_t time, bool is_owned) {
     return fill(client, line, time, is_owned, false);
 }
-tl_l2_filled tl_l2_fill_alone(tl_l2_client *client, uint64_t line, uint64_t time) { return fill(client, line, time, true, true); }
+tl_l2_filled tl_l2_fill_alone(tl_l2_client *client, uint64_t line, uint64_t time, bool is_owned) {
+    return fill(client, line, time, is_owned, true);
+}

@@ -26,8 +26,8 @@ typedef struct tl_l2_filled {
 
 // Reads the line from memory into a way of its own. The client alone shares it then, or owns it.
 tl_l2_filled tl_l2_fill_fixed(tl_l2_client *client, uint64_t line, uint64_t time, bool is_owned);
-// For a data cache of tl_memory.is_alone, which owns the line then.
-tl_l2_filled tl_l2_fill_alone(tl_l2_client *client, uint64_t line, uint64_t time);
+// Likewise, of tl_memory.is_alone.
+tl_l2_filled tl_l2_fill_alone(tl_l2_client *client, uint64_t line, uint64_t time, bool is_owned);
 
 TL_ALWAYS_INLINE uint64_t tl_l2_begin_fixed(tl_l2 *l2, const tl_agent *agent, uint64_t time, enum tl_mem_signal kind) {
     tl_l2_slice *slice = &l2->slices[0];
@@ -43,11 +43,11 @@ TL_ALWAYS_INLINE tl_l2_line *tl_l2_use_fixed(const tl_l2_client *client, uint32_
     return &l2->lines[way];
 }
 
-// Begins a request of the data cache of tl_memory.is_alone. Returns the cycles waited.
-TL_ALWAYS_INLINE uint64_t tl_l2_begin_alone(tl_l2 *l2, uint64_t time, bool is_store) {
+// As tl_l2_begin_fixed, of tl_memory.is_alone.
+TL_ALWAYS_INLINE uint64_t tl_l2_begin_alone(tl_l2 *l2, uint64_t time, enum tl_mem_signal kind) {
     tl_l2_slice *slice = &l2->slices[0];
     slice->tally[TL_L2_READ] += 1;
-    slice->tally[is_store ? TL_L2_READ_ST : TL_L2_READ_LD] += 1;
+    slice->tally[kind] += 1;
     slice->tally[TL_L2_READ_HART0] += 1;
     l2->noc[TL_NOC_REQUEST] += 1;
     l2->noc[TL_NOC_RESPONSE_DATA] += 1;
@@ -62,13 +62,13 @@ TL_ALWAYS_INLINE void tl_l2_acquire_alone(tl_l2_client *client, uint64_t line, t
                                           tl_l2_reply *ret_reply) {
     tl_l2 *l2 = client->l2;
     enum tl_mem_signal hit = is_store ? TL_LINK_ACQUIRE_NT_HIT : TL_LINK_ACQUIRE_NB_HIT;
-    uint64_t cycles = tl_l2_begin_alone(l2, time, is_store);
+    uint64_t cycles = tl_l2_begin_alone(l2, time, is_store ? TL_L2_READ_ST : TL_L2_READ_LD);
     uint32_t way = found.way;
     if (TL_LIKELY(found.hits != 0)) {
         tl_l2_use_fixed(client, way, hit)->word |= client->bit | TL_L2_WORD_OWNED;
     } else {
         tl_l2_count_miss(client->link, &l2->slices[0], &client->agent, hit);
-        tl_l2_filled filled = tl_l2_fill_alone(client, line, time + cycles);
+        tl_l2_filled filled = tl_l2_fill_alone(client, line, time + cycles, true);
         cycles += filled.cycles;
         way = filled.l2_way;
     }
@@ -117,17 +117,19 @@ TL_ALWAYS_INLINE void tl_l2_acquire_to_read_fixed(tl_l2_client *client, uint64_t
     *ret_reply = (tl_l2_reply){.cycles = cycles + filled.cycles, .l2_way = filled.l2_way, .state = TL_LINE_E};
 }
 
-TL_ALWAYS_INLINE tl_l2_reply tl_l2_get_fixed(tl_l2_client *client, uint64_t line, tl_l2_found found, uint64_t time) {
+// is_alone is tl_memory.is_alone. Even there the data cache may own the line.
+TL_ALWAYS_INLINE tl_l2_reply tl_l2_get_fixed(tl_l2_client *client, uint64_t line, tl_l2_found found, uint64_t time, bool is_alone) {
     tl_l2 *l2 = client->l2;
     tl_l2_slice *slice = &l2->slices[0];
-    uint64_t cycles = tl_l2_begin_fixed(l2, &client->agent, time, TL_L2_READ_I);
+    uint64_t cycles = is_alone ? tl_l2_begin_alone(l2, time, TL_L2_READ_I) : tl_l2_begin_fixed(l2, &client->agent, time, TL_L2_READ_I);
     if (TL_LIKELY(found.hits != 0)) {
         tl_l2_line *entry = tl_l2_use_fixed(client, found.way, TL_LINK_GET_HIT);
         cycles += tl_l2_grant_fetch(client, slice, entry, line, time);
         return (tl_l2_reply){.cycles = cycles, .l2_way = found.way, .state = TL_LINE_S};
     }
     tl_l2_count_miss(client->link, slice, &client->agent, TL_LINK_GET_HIT);
-    tl_l2_filled filled = tl_l2_fill_fixed(client, line, time + cycles, false);
+    tl_l2_filled filled =
+        is_alone ? tl_l2_fill_alone(client, line, time + cycles, false) : tl_l2_fill_fixed(client, line, time + cycles, false);
     return (tl_l2_reply){.cycles = cycles + filled.cycles, .l2_way = filled.l2_way, .state = TL_LINE_S};
 }
 

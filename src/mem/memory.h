@@ -32,6 +32,13 @@ typedef struct tl_page_slot {
 } tl_page_slot;
 enum { TL_PAGE_SLOTS = 128 }; // of one view
 
+typedef struct tl_fetch_page {
+    uint64_t page; // the virtual address, or TL_NO_LINE
+    uint64_t paddr_minus_vaddr;
+    uint32_t entry; // of the ITLB
+} tl_fetch_page;
+enum { TL_FETCH_PAGES = 32 }; // of one view
+
 // Data slots of one view that rest on rights that software may take back.
 typedef struct tl_slot_set {
     uint64_t words[TL_DATA_SLOTS / 64];
@@ -62,6 +69,9 @@ struct tl_hart_mem { // h->mem
     tl_contender contender;
     tl_agent walker; // agent of page-table accesses, which go through l1d
     _Alignas(64) tl_page_slot page_slots[TL_N_VIEWS * TL_PAGE_SLOTS];
+    // Pages in the ITLB that a view may fetch from by their flags and by hm->open, for
+    // tl_fetch_fixed. Direct-mapped by page number in each view. View M has none.
+    tl_fetch_page fetch_pages[TL_N_VIEWS * TL_FETCH_PAGES];
 };
 
 struct tl_memory {

@@ -612,4 +612,4 @@ static void protection_changed(tl_hart *h) {
 const tl_mem_port tl_memory_port = {DATA(), .fetch = tl_fetch, REST};
 const tl_mem_port tl_memory_port_fixed_data = {DATA(_fixed), .fetch = tl_fetch, REST};
 const tl_mem_port tl_memory_port_fixed = {DATA(_fixed), .fetch = tl_fetch_fixed, REST};
-const tl_mem_port tl_memory_port_alone = {DATA(_alone), .fetch = tl_fetch_fixed, REST};
+const tl_mem_port tl_memory_port_alone = {DATA(_alone), .fetch = tl_fetch_alone, REST};

@@ -10,6 +10,13 @@
 
 static void clear_data_slot(tl_data_slot *slot) { slot->read_tag = slot->write_tag = TL_NO_LINE; }
 
+// Of an entry of the ITLB; TL_NO_ENTRY: of all.
+static void forget_fetch_pages(tl_hart_mem *hm, uint32_t view, uint32_t entry) {
+    for (uint32_t i = view * TL_FETCH_PAGES; i < (view + 1) * TL_FETCH_PAGES; i++)
+        if (entry == TL_NO_ENTRY || hm->fetch_pages[i].entry == entry)
+            hm->fetch_pages[i].page = TL_NO_LINE;
+}
+
 void tl_slots_init(tl_hart_mem *hm) {
     for (uint32_t slot = 0; slot < TL_N_VIEWS * TL_DATA_SLOTS; slot++)
         clear_data_slot(&hm->h->data_slot[slot]);
@@ -17,6 +24,8 @@ void tl_slots_init(tl_hart_mem *hm) {
         tl_fetch_slot_clear(&hm->h->fetch_slot[slot]);
     for (uint32_t slot = 0; slot < TL_N_VIEWS * TL_PAGE_SLOTS; slot++)
         tl_page_slot_clear(&hm->page_slots[slot]);
+    for (uint32_t view = 0; view < TL_N_VIEWS; view++)
+        forget_fetch_pages(hm, view, TL_NO_ENTRY);
 }
 
 // A TLB entry remembers a line by its place in a view, so pages of any size have enough bits.
@@ -148,6 +157,13 @@ void tl_slots_forget_any_data_page(tl_hart_mem *hm, uint32_t entry) {
     forget_page(hm, &hm->dtlb.tlb, entry, hm->user_slots.has_any, false, TL_DATA_SLOTS, forget_data_slot);
 }
 void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry) {
+    const tl_page *page = &hm->itlb.tlb.pages[entry];
+    uint32_t view = page->flags & TL_PAGE_USER ? TL_VIEW_U : TL_VIEW_S;
+    tl_fetch_page *known = tl_fetch_page_of(hm, view, page->vaddr);
+    if (TL_UNLIKELY(page->level != 0))
+        forget_fetch_pages(hm, view, entry);
+    else if (known->page == page->vaddr)
+        known->page = TL_NO_LINE;
     forget_page(hm, &hm->itlb.tlb, entry, false, hm->h->regime.crosses_fetches, TL_FETCH_SLOTS, forget_fetch_slot);
 }
 
@@ -167,6 +183,7 @@ void tl_slots_hide_view(tl_hart_mem *hm, uint32_t view) {
     for (uint32_t way = 0; way < n_ways; way++)
         if (hm->l1i.lines[way].slot / TL_FETCH_SLOTS == view)
             tl_slot_hide_fetch(hm, way);
+    forget_fetch_pages(hm, view, TL_NO_ENTRY);
 }
 
 static void hide_set(tl_hart_mem *hm, tl_slot_set *set, uint32_t view) {

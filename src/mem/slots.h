@@ -26,6 +26,10 @@ TL_ALWAYS_INLINE tl_page_slot *tl_page_slot_of(tl_hart_mem *hm, uint32_t view, u
     return &hm->page_slots[view * TL_PAGE_SLOTS + (vaddr >> TL_PAGE_BITS & (TL_PAGE_SLOTS - 1))];
 }
 
+TL_ALWAYS_INLINE tl_fetch_page *tl_fetch_page_of(tl_hart_mem *hm, uint32_t view, uint64_t vaddr) {
+    return &hm->fetch_pages[view * TL_FETCH_PAGES + (vaddr >> TL_PAGE_BITS & (TL_FETCH_PAGES - 1))];
+}
+
 static inline void tl_page_slot_clear(tl_page_slot *slot) { slot->read_page = slot->write_page = TL_NO_LINE; }
 
 // Precondition: the access was permitted. The page is readable, because no page is writable only.

@@ -303,9 +303,101 @@ static void test_several_harts_are_the_same_on_both_paths(void **state) {
     run(4, 65536, 5);
 }
 
+static uint64_t misses_of_fetch(tl_rig *rig, uint64_t vaddr) {
+    tl_hart *h = rig->harts[0];
+    uint64_t before = h->tally[TL_S_ITLB_MISS];
+    assert_true(tl_rig_fetch(h, vaddr));
+    return h->tally[TL_S_ITLB_MISS] - before;
+}
+
+// No slot shows the line that is fetched, so the fetch page answers, or the ITLB.
+// is_crossing: as in the regimes of A64, where a view may fetch from pages of another one.
+static void expect_fetch_pages_to_go(uint64_t flags, uint32_t level, tl_priv priv, bool is_crossing) {
+    fixture *f = malloc(sizeof *f);
+    assert_non_null(f);
+    tl_config config = tl_rig_config();
+    config.l1i = config.l1d = config.l2 = (tl_cache_config){.size_bytes = 4096, .ways = 8, .line_bytes = 64};
+    config.itlb = config.dtlb = (tl_tlb_config){.entries = 8, .ways = 8};
+    start(f, &config, 1);
+    tl_hart *h = f->fixed.harts[0];
+    tl_rig_tables tables = tl_rig_tables_at(f->fixed.ram, UINT64_C(0x80180000));
+    const uint64_t code = UINT64_C(0x60000000);
+    tl_rig_map(&tables, code, UINT64_C(0x80400000), level, flags);
+    tl_rig_set_priv(h, priv);
+    tl_memory_switch_context(h, tl_rig_satp(&tables));
+    if (is_crossing) {
+        h->regime.crosses_fetches = true;
+        h->regime.rights[h->view][TL_ACCESS_FETCH] = (tl_rights){.any = TL_PAGE_EXECUTE};
+    }
+    assert_int_equal(misses_of_fetch(&f->fixed, code), 1);
+    assert_int_equal(misses_of_fetch(&f->fixed, code + 64), 0);
+    if (level > 0)
+        assert_int_equal(misses_of_fetch(&f->fixed, code + 4096), 0);
+    h->port->flush_translation(h, code, false);
+    assert_int_equal(misses_of_fetch(&f->fixed, code + 128), 1);
+    if (level > 0) {
+        // The page of 4 KiB that is asked next is another one.
+        h->port->flush_translation(h, code, false);
+        assert_int_equal(misses_of_fetch(&f->fixed, code + 4096 + 64), 1);
+    }
+    assert_int_equal(misses_of_fetch(&f->fixed, code + 192), 0);
+    tl_memory_switch_context(h, f->satps[0]);
+    h->trap_cause = 0;
+    assert_false(tl_rig_fetch(h, code + 256));
+    tl_rig_stop(&f->fixed);
+    tl_rig_stop(&f->plain);
+    free(f);
+}
+
+static void test_fetch_pages_go_with_their_entries(void **state) {
+    (void)state;
+    for (uint32_t level = 0; level < 2; level++) {
+        for (int is_user = 0; is_user < 2; is_user++) {
+            uint64_t flags = is_user ? TL_RIG_RX : TL_RIG_RX & ~(uint64_t)TL_PTE_U;
+            expect_fetch_pages_to_go(flags, level, is_user ? TL_PRIV_U : TL_PRIV_S, false);
+            expect_fetch_pages_to_go(flags, level, TL_PRIV_U, true);
+            expect_fetch_pages_to_go(flags, level, TL_PRIV_S, true);
+        }
+    }
+}
+
+// A device writes a page, which is new code if a hart fetched from the page.
+static bool is_code_to_device(tl_rig *rig, uint64_t page) {
+    static const tl_agent device = {.kind = TL_AGENT_DEVICE};
+    uint32_t before = rig->harts[0]->code_generation;
+    assert_true(tl_memory_dma(rig->memory, &device, FRAMES + page * 5 % N_PAGES * 4096, 64, true, rig->harts[0]->now));
+    return rig->harts[0]->code_generation != before;
+}
+
+static void test_a_line_in_a_full_l1i_makes_its_page_code(void **state) {
+    (void)state;
+    for (uint32_t n_harts = 1; n_harts <= 2; n_harts++) {
+        fixture *f = malloc(sizeof *f);
+        assert_non_null(f);
+        tl_config config = tl_rig_config();
+        config.n_harts = n_harts;
+        config.l1i = config.l1d = (tl_cache_config){.size_bytes = 2048, .ways = 8, .line_bytes = 64};
+        config.l2 = (tl_cache_config){.size_bytes = 16384, .ways = 8, .line_bytes = 64};
+        start(f, &config, 1);
+        tl_hart *h = f->fixed.harts[0];
+        tl_memory_switch_context(h, f->satps[0]);
+        for (uint64_t line = 0; line < 4096; line += 64)
+            assert_true(tl_rig_fetch(h, CODE + line));
+        assert_int_equal(tl_mem_of(h)->l1i.cache.n_invalid, 0);
+        assert_true(tl_rig_fetch(h, CODE + 4096));
+        assert_true(is_code_to_device(&f->fixed, 1));
+        assert_false(is_code_to_device(&f->fixed, 2));
+        tl_rig_stop(&f->fixed);
+        tl_rig_stop(&f->plain);
+        free(f);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_one_hart_is_the_same_on_both_paths),
     cmocka_unit_test(test_several_harts_are_the_same_on_both_paths),
+    cmocka_unit_test(test_fetch_pages_go_with_their_entries),
+    cmocka_unit_test(test_a_line_in_a_full_l1i_makes_its_page_code),
 };
 
 TL_TEST_MAIN(tests)
