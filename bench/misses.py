@@ -2,12 +2,18 @@
 # SPDX-License-Identifier: MIT
 """Prints what accesses that miss their slot cost the host, by part of the work: the arithmetic about misses in docs/engine.md.
 
-  bench/misses.py [--tally FILE] [--workloads FOLDER] [--full] [NAME...]
+  bench/misses.py [--tally FILE] [--workloads FOLDER] [--full] [--targets JSON] [NAME...]
 
 Runs programs of bench/run.py (its quick arguments) under callgrind, which counts host instructions exactly. Programs without a name are those
-whose speed is that of misses. Parts are told by the functions of src/mem that are inlined; the sum of all parts is the run.
+whose speed is that of misses, or all with --targets. Parts are told by the functions of src/mem that are inlined; the sum of all parts is the run.
+
+--targets takes the file that bench/run.py --json wrote, and prints for each guest instruction what it costs and what targets leave for it.
+Host instructions are those of callgrind, start-up included. "models" are accesses and fetches that miss their slot, memory and TLBs. Times are
+those of the file: wall time of each guest instruction, divided by the shares of --host-profile.
 """
 import argparse
+import json
+import math
 import os
 import re
 import subprocess
@@ -27,9 +33,10 @@ PARTS = (  # (title, pattern of the function called, pattern of the function inl
     ("slot shown", MISS.pattern, r"."),
     ("memory", r"tl_l2_fill|tl_server_queue", r"."),
     ("data TLB", r"tl_translate_page|_unseen$", r"."),
-    ("fetches that miss", r"tl_fetch|tl_blocks_reenter|enter_fetched|tl_slots_forget_fetch|tl_blocks_enter", r"."),
+    ("fetches that miss", r"tl_fetch|ask_for_page|fill_anywhere|tl_blocks_reenter|enter_fetched|tl_slots_forget_fetch|tl_blocks_enter", r"."),
 )
 REST, CODE = "everything else", "translated code"
+MEAN_TARGET, EACH_TARGET = 20, 12  # times the cache plugin
 
 
 def functions_of(path):
@@ -100,7 +107,41 @@ def parts_of(path):
         title = next((title for title, outer, inner in PARTS if re.search(outer, function) and re.search(inner, inlined)), REST)
         sums[title] += n
     misses = sum(n for name, n in calls.items() if re.fullmatch(r"reach_(load|store)(_fixed|_alone)?", name))
-    return sums, misses, calls.get("tl_fetch_fixed", 0)
+    return sums, misses, sum(n for name, n in calls.items() if re.fullmatch(r"tl_fetch_(fixed|alone)", name))
+
+
+def profile(args, workloads, row):
+    """parts_of a run, and its guest instructions."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, counts = os.path.join(folder, "out"), os.path.join(folder, "counts")
+        subprocess.run(["valgrind", "--tool=callgrind", "--smc-check=all", f"--callgrind-out-file={out}", args.tally, "stat", "-j", "-o", counts, *bench.GEOMETRY, f"--L2={bench.L2[0]},{bench.L2[1]},{bench.L2[2]}", "--",
+                        os.path.join(workloads, "riscv64", row["program"]), *row["full" if args.full else "quick"]],
+                       check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return *parts_of(out), bench.tally_instructions(counts)
+
+
+def print_targets(args, workloads, rows):
+    with open(args.targets, encoding="utf-8") as recorded:
+        speeds = {row["name"]: row for row in json.load(recorded)["workloads"]}
+    print("| program | host instructions: translated code | models | others | ns: translated code | models | others "
+          f"| {EACH_TARGET} times leaves | {MEAN_TARGET} times leaves | times the plugin | with translated code alone |")
+    print("|---|" + "--:|" * 10)
+    logs = []
+    for row in rows:
+        sums, _, _, n_guest = profile(args, workloads, row)
+        groups = {CODE: sums.pop(CODE, 0), REST: sums.pop(REST, 0)}
+        host = [n / n_guest for n in (groups[CODE], sum(sums.values()), groups[REST])]
+        speed = speeds[row["name"]]
+        tally, plugin, shares = speed["tally"]["mips"], speed["plugin"]["mips"], speed["profile"]["shares"]
+        parts = [shares["translated"], shares["models"], max(0, 1 - shares["translated"] - shares["models"])]
+        ns = [1000 / tally * part for part in parts]
+        now, bound = tally / plugin, tally / plugin / parts[0]
+        logs.append((math.log(now), math.log(bound)))
+        cells = [f"{n:.2f}" for n in host + ns + [1000 / plugin / EACH_TARGET, 1000 / plugin / MEAN_TARGET]] + [f"{now:.1f}", f"{bound:.1f}"]
+        print(f"| {row['name']} | {' | '.join(cells)} |")
+        sys.stdout.flush()
+    means = [math.exp(sum(log[i] for log in logs) / len(logs)) for i in range(2)] if logs else [0, 0]
+    print(f"| geometric mean |{' |' * 8} {means[0]:.1f} | {means[1]:.1f} |")
 
 
 def main():
@@ -108,22 +149,19 @@ def main():
     parser.add_argument("--tally", default=os.path.join(TOP, "build", "tally"))
     parser.add_argument("--workloads", default=os.path.join(bench.HERE, "out"), help="where bench/workloads/build.sh put things")
     parser.add_argument("--full", action="store_true", help="with the full arguments, which takes ten times as long")
+    parser.add_argument("--targets", metavar="JSON", help="prints costs and targets for each guest instruction")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     workloads = os.path.abspath(args.workloads)
+    rows = [row for row in bench.read_workloads(workloads) if row["name"] in args.names or not args.names and (args.targets or row["name"] in bench.MISSING)]
+    if args.targets:
+        print_targets(args, workloads, rows)
+        return
     titles = [part[0] for part in PARTS] + [CODE, REST]
     print(f"| program | slots missed, M | fetches | host instructions, M | {' | '.join(titles)} |")
     print("|---|" + "--:|" * (3 + len(titles)))
-    for row in bench.read_workloads(workloads):
-        if row["name"] not in (args.names or bench.MISSING):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            out = os.path.join(folder, "out")
-            subprocess.run(["valgrind", "--tool=callgrind", "--smc-check=all", f"--callgrind-out-file={out}", args.tally, "stat", "-n", "-q",
-                            "-o", os.devnull, *bench.GEOMETRY, f"--L2={bench.L2[0]},{bench.L2[1]},{bench.L2[2]}", "--",
-                            os.path.join(workloads, "riscv64", row["program"]), *row["full" if args.full else "quick"]],
-                           check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            sums, misses, fetches = parts_of(out)
+    for row in rows:
+        sums, misses, fetches, _ = profile(args, workloads, row)
         print(f"| {row['name']} | {misses / 1e6:.2f} | {fetches / 1e6:.2f} | {sum(sums.values()) / 1e6:,.0f} | "
               + " | ".join(f"{sums[title] / 1e6:,.0f}" for title in titles) + " |")
         sys.stdout.flush()
