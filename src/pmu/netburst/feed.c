@@ -838,8 +838,8 @@ static uint8_t active_now(const tl_netburst_feed *f) {
     return active;
 }
 
-// Tags of replays that are only known at the end: missed lines and translations, of which a load may
-// have both, and mispredictions. Returns are never tagged (SDM).
+// Tags of replays that are only known at the end: missed lines and translations, of which a load
+// may have both, and mispredictions. Returns are never tagged (SDM).
 static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     uint8_t *tags = tags_of(t, uop->seq);
     if (uop->has_missed)
