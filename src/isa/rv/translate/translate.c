@@ -336,6 +336,7 @@ static tl_status attach(tl_hart *h, tl_arena *arena, tl_error *err) {
     }
     t->has_fma = __builtin_cpu_supports("fma");
     t->store = h->engine_state;
+    tl_fill_outcomes(tl_rv(h));
     tl_code_thunks(t, &enters);
     ((tl_blocks *)h->engine_state)->translator = t;
     h->host_code = t->exec;
