@@ -190,7 +190,10 @@ static const char *mem_text(x86_mem m, char text[64]) {
     if (m.index >= 0)
         n += snprintf(text + n, 64 - (size_t)n, "+%s*%d", names[Q][m.index], 1 << m.scale);
     int64_t disp = m.disp;
-    snprintf(text + n, 64 - (size_t)n, "%c0x%" PRIx64 "]", disp < 0 ? '-' : '+', (uint64_t)(disp < 0 ? -disp : disp));
+    if (disp == 0 && (m.base & 7) != RBP)
+        snprintf(text + n, 64 - (size_t)n, "]");
+    else
+        snprintf(text + n, 64 - (size_t)n, "%c0x%" PRIx64 "]", disp < 0 ? '-' : '+', (uint64_t)(disp < 0 ? -disp : disp));
     return text;
 }
 
@@ -325,6 +328,8 @@ static void try_constants(int reg) {
     }
     for (uint32_t i = 0; i < TL_COUNT_OF(constants); i++) {
         x86_mem m = at_base(reg, displacements[i % TL_COUNT_OF(displacements)]);
+        expect("imul %s,%s,0x%" PRIx64, names[Q][reg], names[Q][reg], shown(true, constants[i]));
+        x86_imul_ri(&e, reg, constants[i]);
         expect("mov QWORD PTR %s,0x%" PRIx64, mem_text(m, text), shown(true, constants[i]));
         x86_store_i(&e, m, constants[i]);
         if (!fits_s8(constants[i]))

@@ -129,7 +129,19 @@ void tl_emit_btb_thunks(tl_translator *t) {
             x86_set_r(e, CC_E, RAX);
             x86_zext8_rr(e, RAX, RAX);
         }
+        // The entry has 16 bytes, and bit 0 of the pc does not count.
         x86_push_r(e, RCX);
+        x86_zext32_rr(e, RCX, RDX);
+        x86_and32_ri(e, RCX, (int32_t)(bp->btb_mask << 1));
+        x86_shl32_ri(e, RCX, 3);
+        x86_push_r(e, RAX); // tl_emit_at may spend it
+        x86_mem entry = tl_emit_at(t, bp->btb, RAX);
+        entry.index = RCX;
+        x86_lea(e, RCX, entry);
+        x86_pop_r(e, RAX);
+        x86_store(e, at_base(RCX, offsetof(tl_btb_entry, pc)), RDX);
+        x86_pop_r(e, RDX);
+        x86_store(e, at_base(RCX, offsetof(tl_btb_entry, target)), RDX);
         x86_load(e, RCX, TL_HART(tally));
         x86_add_mi(e, at_base(RCX, 8 * TL_S_BP_BTB_FILL), 1);
         if (bill == TL_BTB_BILL) {
@@ -142,17 +154,6 @@ void tl_emit_btb_thunks(tl_translator *t) {
             x86_op_mr(e, true, X_ADD, at_base(RCX, 8 * TL_S_HART_CYC_REDIRECT), RAX);
             x86_add_rr(e, R13, RAX);
         }
-        x86_pop_r(e, RCX);
-        // The entry has 16 bytes, and bit 0 of the pc does not count.
-        x86_zext32_rr(e, RAX, RDX);
-        x86_and32_ri(e, RAX, (int32_t)(bp->btb_mask << 1));
-        x86_shl32_ri(e, RAX, 3);
-        x86_push_r(e, RCX);
-        x86_mov_ri(e, RCX, (uintptr_t)bp->btb);
-        x86_add_rr(e, RAX, RCX);
-        x86_pop_r(e, RCX);
-        x86_store(e, at_base(RAX, offsetof(tl_btb_entry, pc)), RDX);
-        x86_store(e, at_base(RAX, offsetof(tl_btb_entry, target)), RCX);
         x86_ret(e);
     }
 }

@@ -160,7 +160,7 @@ static void translate(tl_blocks *store, tl_block *block) {
     if (store->hart->code_log)
         publish(t, t->cold, starts, n_starts);
     t->cold = e->at;
-    t->hot = (uint8_t *)tl_align_up((uintptr_t)t->other, 16);
+    t->hot = t->other;
 }
 
 // ---- the run time ----
