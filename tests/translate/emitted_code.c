@@ -142,9 +142,9 @@ static void write_facts(const char *folder, const watcher *w) {
                   {"fetch", t->fetch_thunk},
                   {"reach_load", t->reach_thunks[false]},
                   {"reach_store", t->reach_thunks[true]},
-                  {"btb_no_bill", t->btb_thunks[TL_BTB_NO_BILL]},
-                  {"btb_bill", t->btb_thunks[TL_BTB_BILL]},
-                  {"btb_bill_if_foreseen", t->btb_thunks[TL_BTB_BILL_IF_FORESEEN]}};
+                  {"jump", t->jump_thunk},
+                  {"not_taken", t->branch_thunks[false]},
+                  {"taken", t->branch_thunks[true]}};
     uintptr_t anchor;
     bool (*function)(tl_blocks *, tl_block *, uint32_t) = tl_block_execute;
     memcpy(&anchor, &function, sizeof anchor);

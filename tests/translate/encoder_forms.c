@@ -328,8 +328,6 @@ static void try_constants(int reg) {
     }
     for (uint32_t i = 0; i < TL_COUNT_OF(constants); i++) {
         x86_mem m = at_base(reg, displacements[i % TL_COUNT_OF(displacements)]);
-        expect("imul %s,%s,0x%" PRIx64, names[Q][reg], names[Q][reg], shown(true, constants[i]));
-        x86_imul_ri(&e, reg, constants[i]);
         expect("mov QWORD PTR %s,0x%" PRIx64, mem_text(m, text), shown(true, constants[i]));
         x86_store_i(&e, m, constants[i]);
         if (!fits_s8(constants[i]))

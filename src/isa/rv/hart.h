@@ -29,21 +29,12 @@ typedef struct tl_csr_route { // a register that a PMU answers for
     tl_reg_at at;
 } tl_csr_route;
 
-// A row of tl_bpred_outcomes as translated code reads it: one place for each direction and value of
-// a counter, in an order that spares it a multiplication.
-typedef struct tl_rv_outcome {
-    _Alignas(16) uint32_t counts[TL_N_BRANCH_COUNTS];
-    uint64_t cycles;
-    uint64_t next;
-} tl_rv_outcome;
-
 typedef struct tl_rv_hart {
     tl_hart hart;
     uint64_t x[33]; // x[0] is always 0; instructions that write x0 are decoded to write x[32]
     uint64_t f[32]; // single precision is NaN-boxed
     tl_privileged csr;
-    tl_rv_outcome outcomes[2][4]; // filled and read by isa/rv/translate
-    uint8_t frm;                  // rounding mode
+    uint8_t frm; // rounding mode
     // Accrued exceptions. While a front-end runs, part of them may be in the host's FP unit
     // (isa/rv/fp.h).
     uint8_t fflags;

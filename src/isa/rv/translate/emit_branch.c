@@ -68,161 +68,88 @@ static tl_btb_entry *btb_entry(const tl_translator *t, uint64_t pc) {
     return &bp->btb[(pc >> 1) & bp->btb_mask];
 }
 
-// Off the straight path: fills the BTB in place, with counts of the transfer's own. Keeps eax.
-static void emit_btb_fill(tl_translator *t, uint64_t pc, uint64_t target, tl_btb_bill bill) {
+// Looks the target up in the BTB, and fills the BTB on a miss. Spends rcx and rdx, keeps rax. A
+// miss costs a redirection when the jump was predicted taken.
+typedef enum bill { BILL_ALWAYS, BILL_IF_PREDICTED_TAKEN, BILL_NEVER } bill;
+static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed) {
     x86 *e = &t->e;
-    x86_mem m = tl_emit_at(t, btb_entry(t, pc), RDX);
-    store_value(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
-    store_value(t, field(m, offsetof(tl_btb_entry, target)), target, RCX);
-    tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
-    if (bill == TL_BTB_NO_BILL)
-        return;
-    uint8_t *unforeseen = NULL;
-    if (bill == TL_BTB_BILL_IF_FORESEEN) {
-        x86_cmp32_ri(e, RAX, 3);
-        unforeseen = x86_jcc(e, CC_NE);
-    }
+    tl_btb_entry *entry = btb_entry(t, pc);
     uint32_t cycles = t->store->hart->bp.redirect_cycles;
-    tl_emit_transfer_tally(t, TL_S_BP_REDIRECT, 1, RCX);
-    tl_emit_transfer_tally(t, TL_S_HART_CYC_REDIRECT, cycles, RCX);
-    add_now(t, cycles);
-    if (unforeseen)
-        x86_patch(unforeseen, e->at);
-}
-
-// Looks the target up in the BTB, and fills the BTB on a miss. Spends rax, rcx and rdx. Large
-// programs miss in most jumps, so a miss is one call of a thunk with pc and target.
-static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, tl_btb_bill bill) {
-    x86 *e = &t->e;
-    const tl_btb_entry *entry = btb_entry(t, pc);
     x86_mem m = tl_emit_at(t, entry, RDX);
-    x86_mov_ri(e, RCX, pc);
-    x86_cmp_rm(e, RCX, field(m, offsetof(tl_btb_entry, pc)));
+    compare_with(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
     uint8_t *miss0 = x86_jcc(e, CC_NE);
-    x86_lea(e, RCX, at_base(RCX, (int64_t)(target - pc))); // branches and jumps reach 2^20 bytes
-    x86_cmp_rm(e, RCX, field(m, offsetof(tl_btb_entry, target)));
+    compare_with(t, field(m, offsetof(tl_btb_entry, target)), target, RCX);
     uint8_t *miss1 = x86_jcc(e, CC_NE);
     const uint8_t *known = e->at;
     tl_emit_elsewhere(t);
-    if (t->block->transfer) {
-        x86_patch(miss0, e->at);
-        x86_patch(miss1, e->at);
-        emit_btb_fill(t, pc, target, bill);
-    } else {
-        x86_patch(miss0, e->at);
-        x86_lea(e, RCX, at_base(RCX, (int64_t)(target - pc)));
-        x86_patch(miss1, e->at);
-        x86_lea(e, RDX, at_base(RCX, (int64_t)(pc - target)));
-        x86_call_to(e, t->btb_thunks[bill]);
+    x86_patch(miss0, e->at);
+    x86_patch(miss1, e->at);
+    m = tl_emit_at(t, entry, RDX);
+    store_value(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
+    store_value(t, field(m, offsetof(tl_btb_entry, target)), target, RCX);
+    tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    if (billed == BILL_IF_PREDICTED_TAKEN) {
+        x86_cmp32_ri(e, RAX, 2 * 2); // rax: twice the counter as it was
+        x86_patch(x86_jcc(e, CC_B), known);
+    }
+    if (billed != BILL_NEVER) {
+        tl_emit_transfer_tally(t, TL_S_BP_REDIRECT, 1, RCX);
+        tl_emit_transfer_tally(t, TL_S_HART_CYC_REDIRECT, cycles, RCX);
+        add_now(t, cycles);
     }
     x86_jmp_to(e, known);
     tl_emit_elsewhere(t);
 }
 
-void tl_emit_btb_thunks(tl_translator *t) {
+// Before the direction is known: rcx = address of the two-bit counter, rdx = history shifted by
+// one. Spends rax.
+static void emit_predictor(tl_translator *t, uint64_t pc) {
     x86 *e = &t->e;
-    const tl_bpred *bp = &t->store->hart->bp;
-    for (tl_btb_bill bill = 0; bill < TL_N_BTB_BILLS; bill++) {
-        t->btb_thunks[bill] = e->at;
-        if (bill == TL_BTB_BILL_IF_FORESEEN) { // without a branch, which the host would not foresee
-            x86_cmp32_ri(e, RAX, 3);
-            x86_set_r(e, CC_E, RAX);
-            x86_zext8_rr(e, RAX, RAX);
-        }
-        // The entry has 16 bytes, and bit 0 of the pc does not count.
-        x86_push_r(e, RCX);
-        x86_zext32_rr(e, RCX, RDX);
-        x86_and32_ri(e, RCX, (int32_t)(bp->btb_mask << 1));
-        x86_shl32_ri(e, RCX, 3);
-        x86_push_r(e, RAX); // tl_emit_at may spend it
-        x86_mem entry = tl_emit_at(t, bp->btb, RAX);
-        entry.index = RCX;
-        x86_lea(e, RCX, entry);
-        x86_pop_r(e, RAX);
-        x86_store(e, at_base(RCX, offsetof(tl_btb_entry, pc)), RDX);
-        x86_pop_r(e, RDX);
-        x86_store(e, at_base(RCX, offsetof(tl_btb_entry, target)), RDX);
-        x86_load(e, RCX, TL_HART(tally));
-        x86_add_mi(e, at_base(RCX, 8 * TL_S_BP_BTB_FILL), 1);
-        if (bill == TL_BTB_BILL) {
-            x86_add_mi(e, at_base(RCX, 8 * TL_S_BP_REDIRECT), 1);
-            x86_add_mi(e, at_base(RCX, 8 * TL_S_HART_CYC_REDIRECT), (int32_t)bp->redirect_cycles);
-            add_now(t, bp->redirect_cycles);
-        } else if (bill == TL_BTB_BILL_IF_FORESEEN) {
-            x86_op_mr(e, true, X_ADD, at_base(RCX, 8 * TL_S_BP_REDIRECT), RAX);
-            x86_imul_ri(e, RAX, (int32_t)bp->redirect_cycles);
-            x86_op_mr(e, true, X_ADD, at_base(RCX, 8 * TL_S_HART_CYC_REDIRECT), RAX);
-            x86_add_rr(e, R13, RAX);
-        }
-        x86_ret(e);
-    }
-}
-
-// A row of tl_rv_hart.outcomes.
-static x86_mem outcome(int index, size_t part) {
-    return at_index(RBX, index, 0, (int64_t)(offsetof(tl_rv_hart, outcomes) + part) - TL_HART_BIAS);
-}
-
-enum { OUTCOME_LOG2 = 5 };
-_Static_assert(sizeof(tl_rv_outcome) == 1 << OUTCOME_LOG2, "the row is scaled by a shift");
-
-void tl_fill_outcomes(tl_rv_hart *rv) {
-    const tl_bpred_outcomes *from = &rv->hart.bp.outcomes;
-    for (uint32_t is_taken = 0; is_taken < 2; is_taken++) {
-        for (uint32_t value = 0; value < 4; value++) {
-            tl_rv_outcome *row = &rv->outcomes[is_taken][value];
-            memcpy(row->counts, from->counts[is_taken][value], sizeof row->counts);
-            row->cycles = from->cycles[is_taken][value];
-            row->next = from->next[is_taken][value];
-        }
-    }
-}
-
-// Adds the counts of a row, which xmm0 holds, to what the branch has of its own. Spends rcx.
-static void emit_own_outcome(tl_translator *t) {
-    const x86_mem own = tl_emit_at(t, t->block->transfer->outcomes, RCX);
-    x86_paddd_rm(&t->e, XMM0, own);
-    x86_movaps_store(&t->e, own, XMM0);
-}
-
-// Trains the predictor for both directions at once: code that is there twice costs more than the
-// few cycles by which the host learns the direction later. Flags on entry: `cc` says taken.
-// Afterwards eax = 1 if taken, else 0; the host's flag z is set if not; edx = the counter.
-static void emit_train(tl_translator *t, uint64_t pc, int cc) {
-    x86 *e = &t->e;
-    const tl_bpred *bp = &t->store->hart->bp;
-    const uint64_t history_mask = bp->history_mask & bp->counter_mask;
-    const int32_t place = (int32_t)((pc >> 1) & bp->counter_mask);
-    x86_set_r(e, cc, RAX);
-    x86_zext8_rr(e, RAX, RAX);
+    tl_bpred *bp = &t->store->hart->bp;
     x86_load(e, RDX, TL_HART(bp.history));
-    if (history_mask == UINT8_MAX)
-        x86_zext8_rr(e, RCX, RDX);
-    else
+    if (bp->history_mask != 0) {
         x86_zext32_rr(e, RCX, RDX);
-    x86_lea(e, RDX, at_index(RAX, RDX, 1, 0));
-    x86_store(e, TL_HART(bp.history), RDX);
-    if (history_mask == 0)
-        x86_mov_ri(e, RCX, (uint64_t)place);
-    else if (history_mask != UINT8_MAX)
-        x86_and32_ri(e, RCX, (int32_t)history_mask);
-    if (history_mask != 0 && place != 0)
-        x86_xor32_ri(e, RCX, place);
-    x86_mem counters = tl_emit_at(t, bp->counters, RDX);
+        x86_and32_ri(e, RCX, (int32_t)(bp->history_mask & bp->counter_mask));
+        x86_xor32_ri(e, RCX, (int32_t)((pc >> 1) & bp->counter_mask));
+    } else {
+        x86_mov_ri(e, RCX, (pc >> 1) & bp->counter_mask);
+    }
+    x86_add_rr(e, RDX, RDX);
+    x86_mem counters = tl_emit_at(t, bp->counters, RAX);
     counters.index = RCX;
     x86_lea(e, RCX, counters);
-    x86_load_u8(e, RDX, at_base(RCX, 0));
-    x86_lea32(e, RDX, at_index(RDX, RAX, 2, 0));
-    x86_shl32_ri(e, RDX, OUTCOME_LOG2);
-    x86_add_rm(e, R13, outcome(RDX, offsetof(tl_rv_outcome, cycles)));
-    x86_paddd_rm(e, XMM14, outcome(RDX, offsetof(tl_rv_outcome, counts)));
-    if (t->block->transfer)
-        x86_movaps_load(e, XMM0, outcome(RDX, offsetof(tl_rv_outcome, counts)));
-    x86_load32(e, RDX, outcome(RDX, offsetof(tl_rv_outcome, next)));
-    x86_store8(e, at_base(RCX, 0), RDX);
-    if (t->block->transfer)
-        emit_own_outcome(t);
-    x86_test_rr(e, false, RAX, RAX);
+}
+
+// Operand: the row of `field` for a counter value of 0 to 3. A row has index * 8 bytes.
+#define OUTCOME(field, is_taken, index, scale) \
+    at_index(RBX, index, scale, (int64_t)offsetof(tl_hart, bp.outcomes.field[is_taken]) - TL_HART_BIAS)
+
+// Adds a row of counts. While they are booked, the branch has counts of its own. Spends rdx.
+static void emit_outcome(tl_translator *t, x86_mem counts) {
+    x86 *e = &t->e;
+    x86_paddd_rm(e, XMM14, counts);
+    if (!t->block || !t->block->transfer) // none: a thunk
+        return;
+    const x86_mem own = tl_emit_at(t, t->block->transfer->outcomes, RDX);
+    x86_movaps_load(e, XMM0, own);
+    x86_paddd_rm(e, XMM0, counts);
+    x86_movaps_store(e, own, XMM0);
+}
+
+// After the direction is known: trains the counter, adds counts and cycles. rax = twice the old
+// counter.
+static void emit_train(tl_translator *t, bool is_taken) {
+    x86 *e = &t->e;
+    x86_mem counter = at_base(RCX, 0);
+    if (is_taken)
+        x86_add_ri(e, RDX, 1);
+    x86_store(e, TL_HART(bp.history), RDX);
+    x86_load_u8(e, RAX, counter);
+    x86_load_u8(e, RDX, OUTCOME(next, is_taken, RAX, 0));
+    x86_store8(e, counter, RDX);
+    x86_add_rm(e, R13, OUTCOME(cycles, is_taken, RAX, 3));
+    x86_add32_rr(e, RAX, RAX);
+    emit_outcome(t, OUTCOME(counts, is_taken, RAX, 3)); // a row has 16 bytes
 }
 
 // Notes `record` in the log. Leaves its address in rcx. Spends rdx.
@@ -246,43 +173,146 @@ static void emit_note_indirect(tl_translator *t, uint64_t pc) {
     x86_op_mr(e, true, X_OR, at_base(RCX, 0), RDX);
 }
 
-static void emit_fixed_tail(tl_translator *t, uint64_t pc, uint64_t target, bool is_taken) {
+static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, bool is_taken) {
     tl_bpred *bp = &t->store->hart->bp;
-    bool predicted = bp->fixed >= TL_BPRED_BACKWARD && target < pc;
-    if (bp->fixed == TL_BPRED_LOGGED)
-        emit_note(t, tl_branch_record(pc, is_taken));
-    const uint32_t value = predicted ? 3 : 0;
-    const x86_mem counts = TL_HART(bp.outcomes.counts[is_taken][value]);
-    x86_paddd_rm(&t->e, XMM14, counts);
-    if (t->block->transfer) {
-        x86_movaps_load(&t->e, XMM0, counts);
-        emit_own_outcome(t);
+    if (bp->fixed != 0) {
+        bool predicted = bp->fixed >= TL_BPRED_BACKWARD && target < pc;
+        if (bp->fixed == TL_BPRED_LOGGED)
+            emit_note(t, tl_branch_record(pc, is_taken));
+        x86_mem counts = OUTCOME(counts, is_taken, -1, 0);
+        counts.disp += predicted ? (int32_t)(3 * sizeof bp->outcomes.counts[0][0]) : 0;
+        emit_outcome(t, counts);
+        if (predicted != is_taken)
+            add_now(t, bp->mispredict_cycles);
+        if (is_taken)
+            emit_btb(t, pc, target, predicted ? BILL_ALWAYS : BILL_NEVER);
+    } else {
+        emit_train(t, is_taken);
+        if (is_taken)
+            emit_btb(t, pc, target, BILL_IF_PREDICTED_TAKEN);
     }
-    if (predicted != is_taken)
-        add_now(t, bp->mispredict_cycles);
-    if (is_taken)
-        emit_btb(t, pc, target, predicted ? TL_BTB_BILL : TL_BTB_NO_BILL);
     tl_emit_link(t, is_taken ? target : t->block->end_pc);
 }
 
-static void emit_cond(tl_translator *t, const tl_op *op, int cc) {
+// Afterwards rcx = address of the two-bit counter, rdx = history shifted by one. Spends rax. Before:
+// rcx = pc.
+static void emit_counter_of_rcx(tl_translator *t) {
+    x86 *e = &t->e;
+    const tl_bpred *bp = &t->store->hart->bp;
+    x86_shr32_ri(e, RCX, 1);
+    x86_load(e, RDX, TL_HART(bp.history));
+    if (bp->history_mask != 0) {
+        x86_zext32_rr(e, RAX, RDX);
+        x86_and32_ri(e, RAX, (int32_t)(uint32_t)bp->history_mask);
+        x86_xor32_rr(e, RCX, RAX);
+    }
+    x86_and32_ri(e, RCX, (int32_t)bp->counter_mask);
+    x86_add_rr(e, RDX, RDX);
+    x86_mem counters = tl_emit_at(t, bp->counters, RAX);
+    counters.index = RCX;
+    x86_lea(e, RCX, counters);
+}
+
+// The entry of the BTB for rcx = pc and rdx = target. Spends rax and the flags.
+static void emit_btb_of_rcx(tl_translator *t, uint8_t *miss[2]) {
+    x86 *e = &t->e;
+    const tl_bpred *bp = &t->store->hart->bp;
+    x86_zext32_rr(e, RAX, RCX);
+    x86_and32_ri(e, RAX, (int32_t)(bp->btb_mask << 1)); // an entry has 16 bytes, and bit 0 of a pc is 0
+    x86_shl32_ri(e, RAX, 3);
+    intptr_t distance = (intptr_t)bp->btb - (intptr_t)t->store->hart - TL_HART_BIAS;
+    if (fits_s32(distance)) {
+        x86_lea(e, RAX, at_index(RBX, RAX, 0, distance));
+    } else {
+        x86_push_r(e, RCX);
+        x86_mov_ri(e, RCX, (uintptr_t)bp->btb);
+        x86_add_rr(e, RAX, RCX);
+        x86_pop_r(e, RCX);
+    }
+    x86_cmp_rm(e, RCX, at_base(RAX, offsetof(tl_btb_entry, pc)));
+    miss[0] = x86_jcc(e, CC_NE);
+    x86_cmp_rm(e, RDX, at_base(RAX, offsetof(tl_btb_entry, target)));
+    miss[1] = x86_jcc(e, CC_NE);
+}
+
+static void emit_redirect(tl_translator *t) {
+    uint32_t cycles = t->store->hart->bp.redirect_cycles;
+    tl_emit_tally(t, TL_S_BP_REDIRECT, 1, RCX);
+    tl_emit_tally(t, TL_S_HART_CYC_REDIRECT, cycles, RCX);
+    add_now(t, cycles);
+}
+
+static void emit_fill(tl_translator *t, uint8_t *const miss[2]) {
+    x86 *e = &t->e;
+    x86_patch(miss[0], e->at);
+    x86_patch(miss[1], e->at);
+    x86_store(e, at_base(RAX, offsetof(tl_btb_entry, pc)), RCX);
+    x86_store(e, at_base(RAX, offsetof(tl_btb_entry, target)), RDX);
+}
+
+void tl_emit_transfer_thunks(tl_translator *t) {
+    x86 *e = &t->e;
+    uint8_t *miss[2];
+    t->jump_thunk = e->at;
+    emit_btb_of_rcx(t, miss);
+    x86_ret(e);
+    emit_fill(t, miss);
+    tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    emit_redirect(t);
+    x86_ret(e);
+    if (t->store->hart->bp.fixed != 0)
+        return;
+    e->at = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
+    t->branch_thunks[false] = e->at;
+    emit_counter_of_rcx(t);
+    emit_train(t, false);
+    x86_ret(e);
+    e->at = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
+    t->branch_thunks[true] = e->at;
+    emit_btb_of_rcx(t, miss);
+    emit_counter_of_rcx(t);
+    emit_train(t, true);
+    x86_ret(e);
+    emit_fill(t, miss);
+    emit_counter_of_rcx(t);
+    emit_train(t, true);
+    tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    x86_cmp32_ri(e, RAX, 2 * 2); // twice the counter as it was
+    uint8_t *unforeseen = x86_jcc(e, CC_B);
+    emit_redirect(t);
+    x86_patch(unforeseen, e->at);
+    x86_ret(e);
+}
+
+// In dense code both directions of a branch call common code. The branch comes first, so the host
+// knows the direction as early as in the other form.
+static void emit_called_branch(tl_translator *t, const tl_op *op, int cc) {
     x86 *e = &t->e;
     uint64_t pc = t->block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
+    x86_mov_ri(e, RCX, pc);
     tl_emit_compare(t, op);
-    if (t->store->hart->bp.fixed != 0) {
-        uint8_t *taken = x86_jcc(e, cc);
-        emit_fixed_tail(t, pc, target, false);
-        x86_patch(taken, e->at);
-        emit_fixed_tail(t, pc, target, true);
-        return;
-    }
-    emit_train(t, pc, cc);
-    uint8_t *taken = x86_jcc(e, CC_NE);
+    uint8_t *taken = x86_jcc(e, cc);
+    x86_call_to(e, t->branch_thunks[false]);
     tl_emit_link(t, t->block->end_pc);
     x86_patch(taken, e->at);
-    x86_zext32_rr(e, RAX, RDX); // 3: it was foreseen
-    emit_btb(t, pc, target, TL_BTB_BILL_IF_FORESEEN);
+    x86_lea(e, RDX, at_base(RCX, op->imm));
+    x86_call_to(e, t->branch_thunks[true]);
     tl_emit_link(t, target);
+}
+
+static void emit_cond(tl_translator *t, const tl_op *op, int cc) {
+    uint64_t pc = t->block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
+    if (t->is_dense && !t->block->transfer && t->store->hart->bp.fixed == 0) {
+        emit_called_branch(t, op, cc);
+        return;
+    }
+    if (t->store->hart->bp.fixed == 0)
+        emit_predictor(t, pc);
+    tl_emit_compare(t, op);
+    uint8_t *taken = x86_jcc(&t->e, cc);
+    emit_branch_tail(t, pc, target, false);
+    x86_patch(taken, t->e.at);
+    emit_branch_tail(t, pc, target, true);
 }
 
 // Pushes the return address, which `link` has got. Spends rcx and rdx.
@@ -334,7 +364,13 @@ static void emit_jal(tl_translator *t, const tl_op *op) {
     tl_reg_set_i(t, op->rd, t->block->end_pc);
     if (tl_is_link(op->rd))
         emit_push(t, op->rd);
-    emit_btb(t, pc, target, TL_BTB_BILL);
+    if (!t->is_dense || t->block->transfer) {
+        emit_btb(t, pc, target, BILL_ALWAYS);
+    } else {
+        x86_mov_ri(&t->e, RCX, pc);
+        x86_lea(&t->e, RDX, at_base(RCX, op->imm));
+        x86_call_to(&t->e, t->jump_thunk);
+    }
     const tl_context_sink *sink = tl_blocks_sink(t->store);
     if (sink && (tl_is_link(op->rd) || tl_callgraph_wants_jump(sink->graph, target))) {
         x86_mov_ri(&t->e, RAX, target);

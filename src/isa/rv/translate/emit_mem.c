@@ -9,9 +9,9 @@
 
 _Static_assert(sizeof(tl_data_slot) == 32, "the slot index is scaled by a shift");
 
-static x86_mem data_slots(const tl_translator *t) { // of the mode the block belongs to
+static x86_mem data_slot(const tl_translator *t, size_t field) { // of the mode the block belongs to
     size_t view = t->block->view * TL_DATA_SLOTS * sizeof(tl_data_slot);
-    return at_index(RBX, RCX, 0, (int64_t)(offsetof(tl_hart, data_slot) + view) - TL_HART_BIAS);
+    return at_index(RBX, RCX, 0, (int64_t)(offsetof(tl_hart, data_slot) + view + field) - TL_HART_BIAS);
 }
 
 // The operand of an integer load or store. size_bytes 0: another instruction.
@@ -67,17 +67,16 @@ static access emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
     else if (h->line_log2 < 5)
         x86_shl32_ri(e, RCX, 5 - h->line_log2);
     x86_and32_ri(e, RCX, (TL_DATA_SLOTS - 1) << 5);
-    x86_lea(e, RCX, data_slots(t));
     x86_mov_rr(e, RDX, RAX);
     x86_and_ri(e, RDX, (int32_t)(int64_t)(h->line_mask | (size_bytes - 1)));
-    x86_cmp_rm(e, RDX, at_base(RCX, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
+    x86_cmp_rm(e, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
     access a = {.miss = x86_jcc(e, CC_NE)};
     x86_add_ri(e, RBP, 1);
-    x86_load32(e, RDX, at_base(RCX, offsetof(tl_data_slot, line_stamp)));
+    x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, line_stamp)));
     x86_store(e, at_index(R14, RDX, 3, 0), RBP);
-    x86_load32(e, RDX, at_base(RCX, offsetof(tl_data_slot, page_stamp)));
+    x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
     x86_store(e, at_index(R14, RDX, 3, 0), RBP);
-    x86_add_rm(e, RAX, at_base(RCX, offsetof(tl_data_slot, host_minus_vaddr)));
+    x86_add_rm(e, RAX, data_slot(t, offsetof(tl_data_slot, host_minus_vaddr)));
     a.bytes = e->at;
     return a;
 }

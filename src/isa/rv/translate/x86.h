@@ -306,10 +306,6 @@ static inline void x86_btc_ri(x86 *e, int reg, unsigned bit) { // inverts it
 static inline void x86_not_r(x86 *e, int reg) { x86_encode_rr(e, true, 0xf7, 2, reg); }
 static inline void x86_imul_rr(x86 *e, bool is_wide, int to, int from) { x86_encode_rr(e, is_wide, 0x0faf, to, from); }
 static inline void x86_imul_rm(x86 *e, bool is_wide, int to, x86_mem m) { x86_encode_rm(e, is_wide, 0x0faf, to, m); }
-static inline void x86_imul_ri(x86 *e, int reg, int32_t imm) {
-    x86_encode_rr(e, true, 0x69, reg, reg);
-    x86_u32(e, (uint32_t)imm);
-}
 // rdx:rax = rax * reg.
 static inline void x86_mul_high_r(x86 *e, bool is_signed, int reg) { x86_encode_rr(e, true, 0xf7, is_signed ? 5 : 4, reg); }
 // rax = rdx:rax / reg, rdx = the rest.
