@@ -128,7 +128,7 @@ static void emit_predictor(tl_translator *t, uint64_t pc) {
 static void emit_outcome(tl_translator *t, x86_mem counts) {
     x86 *e = &t->e;
     x86_paddd_rm(e, XMM14, counts);
-    if (!t->block || !t->block->transfer) // none: a thunk
+    if (!t->block || !t->block->transfer) // no block: a thunk
         return;
     const x86_mem own = tl_emit_at(t, t->block->transfer->outcomes, RDX);
     x86_movaps_load(e, XMM0, own);
@@ -218,7 +218,8 @@ static void emit_btb_of_rcx(tl_translator *t, uint8_t *miss[2]) {
     x86 *e = &t->e;
     const tl_bpred *bp = &t->store->hart->bp;
     x86_zext32_rr(e, RAX, RCX);
-    x86_and32_ri(e, RAX, (int32_t)(bp->btb_mask << 1)); // an entry has 16 bytes, and bit 0 of a pc is 0
+    // An entry has 16 bytes, and bit 0 of a pc is 0.
+    x86_and32_ri(e, RAX, (int32_t)(bp->btb_mask << 1));
     x86_shl32_ri(e, RAX, 3);
     intptr_t distance = (intptr_t)bp->btb - (intptr_t)t->store->hart - TL_HART_BIAS;
     if (fits_s32(distance)) {
@@ -262,12 +263,10 @@ void tl_emit_transfer_thunks(tl_translator *t) {
     x86_ret(e);
     if (t->store->hart->bp.fixed != 0)
         return;
-    e->at = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
     t->branch_thunks[false] = e->at;
     emit_counter_of_rcx(t);
     emit_train(t, false);
     x86_ret(e);
-    e->at = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
     t->branch_thunks[true] = e->at;
     emit_btb_of_rcx(t, miss);
     emit_counter_of_rcx(t);

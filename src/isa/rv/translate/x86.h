@@ -112,7 +112,8 @@ static inline void x86_encode_pair(x86 *e, int reg, int rm) { x86_byte(e, 0xc0 |
 
 // ModRM, SIB and displacement of a register and memory.
 static inline void x86_encode_mem(x86 *e, int reg, x86_mem m) {
-    bool is_none = m.disp == 0 && (m.base & 7) != RBP; // with rbp and r13, no displacement means another operand
+    // With rbp and r13, no displacement means another operand.
+    bool is_none = m.disp == 0 && (m.base & 7) != RBP;
     bool is_short = fits_s8(m.disp);
     unsigned mod = is_none ? 0 : is_short ? 0x40 : 0x80;
     if (m.index >= 0 || (m.base & 7) == RSP) {
