@@ -194,8 +194,8 @@ static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, boo
     tl_emit_link(t, is_taken ? target : t->block->end_pc);
 }
 
-// Afterwards rcx = address of the two-bit counter, rdx = history shifted by one. Spends rax. Before:
-// rcx = pc.
+// Afterwards rcx = address of the two-bit counter, rdx = history shifted by one. Spends rax.
+// Before: rcx = pc.
 static void emit_counter_of_rcx(tl_translator *t) {
     x86 *e = &t->e;
     const tl_bpred *bp = &t->store->hart->bp;
