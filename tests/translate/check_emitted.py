@@ -195,6 +195,9 @@ def check_call(hart, piece, code, index, name):
         need("rcx", lambda word: word & 7 in (0, 1, 3, 7) and (word >> 3 & 0x7f) < piece.n_insns, "a size and an instruction of it")
         if [text.split(" ")[0] for _, _, text in code[index + 1:index + 3]] != ["jmp", "jmp"]: # back, or behind the instruction
             raise Wrong(f"{at:x}: {text} ({name}) is not followed by two jumps")
+    elif name in ("jump", "taken"):
+        if not code[index - 1][2].startswith("lea rdx,[rcx"):
+            raise Wrong(f"{at:x}: {text} ({name}) without the target in rdx")
     elif name in ("again", "fetch"):
         need("rax", is_own, "the block")
         if name == "fetch":
@@ -203,7 +206,7 @@ def check_call(hart, piece, code, index, name):
                 raise Wrong(f"{at:x}: {text} ({name}) is not followed by the jump to the block behind its look-up")
 
 
-KINDS = {"call": {"slow", "body", "call", "fetch", "reach_load", "reach_store"}, "jmp": {"stop", "link", "indirect", "again"}}
+KINDS = {"call": {"slow", "body", "call", "fetch", "reach_load", "reach_store", "jump", "not_taken", "taken"}, "jmp": {"stop", "link", "indirect", "again"}}
 
 
 def check_operands(hart, piece, at, text, base_of_cells):

@@ -141,7 +141,10 @@ static void write_facts(const char *folder, const watcher *w) {
                   {"cold", t->cold_thunk},
                   {"fetch", t->fetch_thunk},
                   {"reach_load", t->reach_thunks[false]},
-                  {"reach_store", t->reach_thunks[true]}};
+                  {"reach_store", t->reach_thunks[true]},
+                  {"jump", t->jump_thunk},
+                  {"not_taken", t->branch_thunks[false]},
+                  {"taken", t->branch_thunks[true]}};
     uintptr_t anchor;
     bool (*function)(tl_blocks *, tl_block *, uint32_t) = tl_block_execute;
     memcpy(&anchor, &function, sizeof anchor);
@@ -149,7 +152,8 @@ static void write_facts(const char *folder, const watcher *w) {
     fprintf(f, "code %" PRIxPTR " %zx %zx %" PRIxPTR "\n", (uintptr_t)t->exec, t->code_bytes, t->hot_bytes, (uintptr_t)t->write);
     fprintf(f, "numbers %" PRIxPTR "\n", (uintptr_t)t->small_numbers);
     for (uint32_t i = 0; i < TL_COUNT_OF(thunks); i++)
-        fprintf(f, "thunk %s %" PRIxPTR "\n", thunks[i].name, (uintptr_t)tl_exec_of(t, thunks[i].at));
+        if (thunks[i].at) // a predictor without counters has no thunks for branches
+            fprintf(f, "thunk %s %" PRIxPTR "\n", thunks[i].name, (uintptr_t)tl_exec_of(t, thunks[i].at));
     uint64_t cells = (uintptr_t)store->jump_cache + offsetof(tl_jump_cell, code);
     for (uint32_t view = 0; view < TL_N_VIEWS; view++)
         fprintf(f, "cells %" PRIx64 "\n", cells + view * sizeof store->jump_cache[0]);

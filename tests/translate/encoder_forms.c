@@ -190,7 +190,10 @@ static const char *mem_text(x86_mem m, char text[64]) {
     if (m.index >= 0)
         n += snprintf(text + n, 64 - (size_t)n, "+%s*%d", names[Q][m.index], 1 << m.scale);
     int64_t disp = m.disp;
-    snprintf(text + n, 64 - (size_t)n, "%c0x%" PRIx64 "]", disp < 0 ? '-' : '+', (uint64_t)(disp < 0 ? -disp : disp));
+    if (disp == 0 && (m.base & 7) != RBP)
+        snprintf(text + n, 64 - (size_t)n, "]");
+    else
+        snprintf(text + n, 64 - (size_t)n, "%c0x%" PRIx64 "]", disp < 0 ? '-' : '+', (uint64_t)(disp < 0 ? -disp : disp));
     return text;
 }
 

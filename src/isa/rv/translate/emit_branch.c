@@ -128,7 +128,7 @@ static void emit_predictor(tl_translator *t, uint64_t pc) {
 static void emit_outcome(tl_translator *t, x86_mem counts) {
     x86 *e = &t->e;
     x86_paddd_rm(e, XMM14, counts);
-    if (!t->block->transfer)
+    if (!t->block || !t->block->transfer) // no block: a thunk
         return;
     const x86_mem own = tl_emit_at(t, t->block->transfer->outcomes, RDX);
     x86_movaps_load(e, XMM0, own);
@@ -194,8 +194,117 @@ static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, boo
     tl_emit_link(t, is_taken ? target : t->block->end_pc);
 }
 
+// Afterwards rcx = address of the two-bit counter, rdx = history shifted by one. Spends rax.
+// Before: rcx = pc.
+static void emit_counter_of_rcx(tl_translator *t) {
+    x86 *e = &t->e;
+    const tl_bpred *bp = &t->store->hart->bp;
+    x86_shr32_ri(e, RCX, 1);
+    x86_load(e, RDX, TL_HART(bp.history));
+    if (bp->history_mask != 0) {
+        x86_zext32_rr(e, RAX, RDX);
+        x86_and32_ri(e, RAX, (int32_t)(uint32_t)bp->history_mask);
+        x86_xor32_rr(e, RCX, RAX);
+    }
+    x86_and32_ri(e, RCX, (int32_t)bp->counter_mask);
+    x86_add_rr(e, RDX, RDX);
+    x86_mem counters = tl_emit_at(t, bp->counters, RAX);
+    counters.index = RCX;
+    x86_lea(e, RCX, counters);
+}
+
+// The entry of the BTB for rcx = pc and rdx = target. Spends rax and the flags.
+static void emit_btb_of_rcx(tl_translator *t, uint8_t *miss[2]) {
+    x86 *e = &t->e;
+    const tl_bpred *bp = &t->store->hart->bp;
+    x86_zext32_rr(e, RAX, RCX);
+    // An entry has 16 bytes, and bit 0 of a pc is 0.
+    x86_and32_ri(e, RAX, (int32_t)(bp->btb_mask << 1));
+    x86_shl32_ri(e, RAX, 3);
+    intptr_t distance = (intptr_t)bp->btb - (intptr_t)t->store->hart - TL_HART_BIAS;
+    if (fits_s32(distance)) {
+        x86_lea(e, RAX, at_index(RBX, RAX, 0, distance));
+    } else {
+        x86_push_r(e, RCX);
+        x86_mov_ri(e, RCX, (uintptr_t)bp->btb);
+        x86_add_rr(e, RAX, RCX);
+        x86_pop_r(e, RCX);
+    }
+    x86_cmp_rm(e, RCX, at_base(RAX, offsetof(tl_btb_entry, pc)));
+    miss[0] = x86_jcc(e, CC_NE);
+    x86_cmp_rm(e, RDX, at_base(RAX, offsetof(tl_btb_entry, target)));
+    miss[1] = x86_jcc(e, CC_NE);
+}
+
+static void emit_redirect(tl_translator *t) {
+    uint32_t cycles = t->store->hart->bp.redirect_cycles;
+    tl_emit_tally(t, TL_S_BP_REDIRECT, 1, RCX);
+    tl_emit_tally(t, TL_S_HART_CYC_REDIRECT, cycles, RCX);
+    add_now(t, cycles);
+}
+
+static void emit_fill(tl_translator *t, uint8_t *const miss[2]) {
+    x86 *e = &t->e;
+    x86_patch(miss[0], e->at);
+    x86_patch(miss[1], e->at);
+    x86_store(e, at_base(RAX, offsetof(tl_btb_entry, pc)), RCX);
+    x86_store(e, at_base(RAX, offsetof(tl_btb_entry, target)), RDX);
+}
+
+void tl_emit_transfer_thunks(tl_translator *t) {
+    x86 *e = &t->e;
+    uint8_t *miss[2];
+    t->jump_thunk = e->at;
+    emit_btb_of_rcx(t, miss);
+    x86_ret(e);
+    emit_fill(t, miss);
+    tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    emit_redirect(t);
+    x86_ret(e);
+    if (t->store->hart->bp.fixed != 0)
+        return;
+    t->branch_thunks[false] = e->at;
+    emit_counter_of_rcx(t);
+    emit_train(t, false);
+    x86_ret(e);
+    t->branch_thunks[true] = e->at;
+    emit_btb_of_rcx(t, miss);
+    emit_counter_of_rcx(t);
+    emit_train(t, true);
+    x86_ret(e);
+    emit_fill(t, miss);
+    emit_counter_of_rcx(t);
+    emit_train(t, true);
+    tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    x86_cmp32_ri(e, RAX, 2 * 2); // twice the counter as it was
+    uint8_t *unforeseen = x86_jcc(e, CC_B);
+    emit_redirect(t);
+    x86_patch(unforeseen, e->at);
+    x86_ret(e);
+}
+
+// In dense code both directions of a branch call common code. The branch comes first, so the host
+// knows the direction as early as in the other form.
+static void emit_called_branch(tl_translator *t, const tl_op *op, int cc) {
+    x86 *e = &t->e;
+    uint64_t pc = t->block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
+    x86_mov_ri(e, RCX, pc);
+    tl_emit_compare(t, op);
+    uint8_t *taken = x86_jcc(e, cc);
+    x86_call_to(e, t->branch_thunks[false]);
+    tl_emit_link(t, t->block->end_pc);
+    x86_patch(taken, e->at);
+    x86_lea(e, RDX, at_base(RCX, op->imm));
+    x86_call_to(e, t->branch_thunks[true]);
+    tl_emit_link(t, target);
+}
+
 static void emit_cond(tl_translator *t, const tl_op *op, int cc) {
     uint64_t pc = t->block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
+    if (t->is_dense && !t->block->transfer && t->store->hart->bp.fixed == 0) {
+        emit_called_branch(t, op, cc);
+        return;
+    }
     if (t->store->hart->bp.fixed == 0)
         emit_predictor(t, pc);
     tl_emit_compare(t, op);
@@ -205,8 +314,8 @@ static void emit_cond(tl_translator *t, const tl_op *op, int cc) {
     emit_branch_tail(t, pc, target, true);
 }
 
-// Spends rcx and rdx.
-static void emit_push(tl_translator *t, uint64_t return_pc) {
+// Pushes the return address, which `link` has got. Spends rcx and rdx.
+static void emit_push(tl_translator *t, unsigned link) {
     x86 *e = &t->e;
     tl_bpred *bp = &t->store->hart->bp;
     if (bp->ras_entries == 0)
@@ -217,9 +326,12 @@ static void emit_push(tl_translator *t, uint64_t return_pc) {
     x86_cmp32_ri(e, RCX, (int32_t)bp->ras_entries);
     x86_cmov32_rr(e, CC_AE, RCX, RDX);
     x86_store32(e, TL_HART(bp.ras_top), RCX);
-    x86_mov_ri(e, RDX, (uintptr_t)bp->ras);
-    x86_lea(e, RDX, at_index(RDX, RCX, 3, 0));
-    store_value(t, at_base(RDX, 0), return_pc, RCX);
+    x86_mem ras = tl_emit_at(t, bp->ras, RDX);
+    ras.index = RCX;
+    ras.scale = 3;
+    x86_lea(e, RDX, ras);
+    x86_load(e, RCX, tl_guest_x(link));
+    x86_store(e, at_base(RDX, 0), RCX);
     x86_load32(e, RCX, TL_HART(bp.ras_used));
     x86_cmp32_ri(e, RCX, (int32_t)bp->ras_entries);
     x86_adc32_ri(e, RCX, 0);
@@ -250,8 +362,14 @@ static void emit_jal(tl_translator *t, const tl_op *op) {
     uint64_t pc = t->block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
     tl_reg_set_i(t, op->rd, t->block->end_pc);
     if (tl_is_link(op->rd))
-        emit_push(t, t->block->end_pc);
-    emit_btb(t, pc, target, BILL_ALWAYS);
+        emit_push(t, op->rd);
+    if (!t->is_dense || t->block->transfer) {
+        emit_btb(t, pc, target, BILL_ALWAYS);
+    } else {
+        x86_mov_ri(&t->e, RCX, pc);
+        x86_lea(&t->e, RDX, at_base(RCX, op->imm));
+        x86_call_to(&t->e, t->jump_thunk);
+    }
     const tl_context_sink *sink = tl_blocks_sink(t->store);
     if (sink && (tl_is_link(op->rd) || tl_callgraph_wants_jump(sink->graph, target))) {
         x86_mov_ri(&t->e, RAX, target);
@@ -320,8 +438,10 @@ static void emit_pop(tl_translator *t, uint8_t *miss[2]) {
     miss[0] = x86_jcc(e, CC_B); // empty
     x86_store32(e, TL_HART(bp.ras_used), RCX);
     x86_load32(e, RCX, TL_HART(bp.ras_top));
-    x86_mov_ri(e, RDX, (uintptr_t)bp->ras);
-    x86_load(e, RDX, at_index(RDX, RCX, 3, 0));
+    x86_mem ras = tl_emit_at(t, bp->ras, RDX);
+    ras.index = RCX;
+    ras.scale = 3;
+    x86_load(e, RDX, ras);
     x86_sub32_ri(e, RCX, 1);
     uint8_t *in_place = x86_jcc(e, CC_AE);
     x86_mov_ri(e, RCX, bp->ras_entries - 1);
@@ -379,7 +499,7 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
     x86_jmp_to(e, predicted);
     tl_emit_elsewhere(t);
     if (is_call)
-        emit_push(t, end_pc);
+        emit_push(t, op->rd);
     emit_tell(t);
     emit_dispatch(t);
 }

@@ -49,6 +49,9 @@ typedef struct tl_translator {
     // Called with rax = a block that no fetch slot proves, rdx = its pc. Returns when the block may
     // run.
     uint8_t *fetch_thunk;
+    // Called at the end of a block with rcx = pc: for a direct jump with rdx = target, for a branch
+    // not taken, and for a branch taken with rdx = target. Spend rax, rcx and rdx.
+    uint8_t *jump_thunk, *branch_thunks[2];
     // Entered with rax = pc. The cell of the jump cache matches, but its block is not translated.
     uint8_t *cold_thunk;
     void (*run)(tl_hart *h, void *target);
@@ -62,6 +65,7 @@ typedef struct tl_translator {
     tl_blocks *store;
     tl_block *block;
     uint8_t *executed; // a jump of the load or store before, to be patched; see emit_mem.c
+    bool is_dense;     // there is so much code that its size costs more than its instructions
     bool has_fma;
     bool is_booked; // the thunks are those for an attribution
 } tl_translator;
@@ -125,6 +129,7 @@ bool tl_emit_int(tl_translator *t, uint32_t k);
 bool tl_emit_mem(tl_translator *t, uint32_t k);
 bool tl_emit_fp(tl_translator *t, uint32_t k);
 bool tl_emit_branch(tl_translator *t, uint32_t k);
+void tl_emit_transfer_thunks(tl_translator *t);
 void tl_emit_call(tl_translator *t, uint32_t k);         // the C body
 void tl_emit_address(tl_translator *t, const tl_op *op); // rax = rs1 + imm
 void tl_emit_compare(tl_translator *t, const tl_op *op); // cmp rs1, rs2

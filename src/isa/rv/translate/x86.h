@@ -88,7 +88,7 @@ static inline void x86_short_imm(x86 *e, int32_t imm) {
         x86_u32(e, (uint32_t)imm);
 }
 
-// Prefix, REX, opcode. `is_byte` forces a REX so that registers 4..7 mean their low bytes.
+// Prefix, REX, opcode. `is_byte` forces a REX, with which registers 4..7 mean their low bytes.
 static inline void x86_encode_head(x86 *e, bool is_wide, uint32_t opcode, int reg, int index, int rm, bool is_byte) {
     if (opcode > 0xffff || opcode >> 8 == 0x66) {
         if (opcode > 0xffff) {
@@ -112,14 +112,18 @@ static inline void x86_encode_pair(x86 *e, int reg, int rm) { x86_byte(e, 0xc0 |
 
 // ModRM, SIB and displacement of a register and memory.
 static inline void x86_encode_mem(x86 *e, int reg, x86_mem m) {
+    // With rbp and r13, no displacement means another operand.
+    bool is_none = m.disp == 0 && (m.base & 7) != RBP;
     bool is_short = fits_s8(m.disp);
-    unsigned mod = is_short ? 0x40 : 0x80;
+    unsigned mod = is_none ? 0 : is_short ? 0x40 : 0x80;
     if (m.index >= 0 || (m.base & 7) == RSP) {
         x86_byte(e, mod | (unsigned)(reg & 7) << 3 | 4);
         x86_byte(e, (unsigned)m.scale << 6 | (unsigned)((m.index < 0 ? 4 : m.index) & 7) << 3 | (unsigned)(m.base & 7));
     } else {
         x86_byte(e, mod | (unsigned)(reg & 7) << 3 | (unsigned)(m.base & 7));
     }
+    if (is_none)
+        return;
     if (is_short)
         x86_byte(e, (uint8_t)m.disp);
     else
@@ -132,8 +136,10 @@ static inline void x86_encode_rr(x86 *e, bool is_wide, uint32_t opcode, int reg,
     x86_encode_pair(e, reg, rm);
 }
 
+static inline bool x86_needs_rex8(int reg) { return reg >= RSP && reg <= RDI; }
+
 static inline void x86_encode_rr8(x86 *e, uint32_t opcode, int reg, int rm) {
-    x86_encode_head(e, false, opcode, reg, 0, rm, true);
+    x86_encode_head(e, false, opcode, reg, 0, rm, x86_needs_rex8(reg) || x86_needs_rex8(rm));
     x86_encode_pair(e, reg, rm);
 }
 
@@ -143,7 +149,7 @@ static inline void x86_encode_rm(x86 *e, bool is_wide, uint32_t opcode, int reg,
 }
 
 static inline void x86_encode_rm8(x86 *e, uint32_t opcode, int reg, x86_mem m) {
-    x86_encode_head(e, false, opcode, reg, m.index < 0 ? 0 : m.index, m.base, true);
+    x86_encode_head(e, false, opcode, reg, m.index < 0 ? 0 : m.index, m.base, x86_needs_rex8(reg));
     x86_encode_mem(e, reg, m);
 }
 
@@ -193,7 +199,7 @@ static inline void x86_sext16_rr(x86 *e, int to, int from) { x86_encode_rr(e, tr
 static inline void x86_sext8_rr(x86 *e, int to, int from) { x86_encode_rr(e, true, 0x0fbe, to, from); }
 
 static inline void x86_zext8_rr(x86 *e, int to, int from) {
-    x86_encode_head(e, false, 0x0fb6, to, 0, from, from >= RSP && from <= RDI); // these need a REX
+    x86_encode_head(e, false, 0x0fb6, to, 0, from, x86_needs_rex8(from));
     x86_encode_pair(e, to, from);
 }
 
