@@ -922,10 +922,8 @@ static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
         return;
     }
     const tl_netburst_event event = firm_event(uop, &mask);
-    if (event != TL_NB_NO_EVENT) {
-        add(f, event, owner, 1, mask);
+    if (event != TL_NB_NO_EVENT)
         *tags |= (uint8_t)execution_tags(f->n, event, mask, owner);
-    }
     if (is_store((tl_class)uop->cls) && uop->uop == 0 && is_split(f, uop))
         *tags |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, KIND_STORE, owner);
 }

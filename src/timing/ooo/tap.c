@@ -222,16 +222,6 @@ static tl_uop_vain vain_of(core_tap *t) {
     return found;
 }
 
-static bool is_floating_point(tl_class cls) {
-    return (cls >= TL_CLASS_FP_ADD && cls <= TL_CLASS_FP_MOVE) || cls == TL_CLASS_FP_LOAD || cls == TL_CLASS_FP_STORE;
-}
-
-static TL_NOINLINE void dispatch_floating_point(core_tap *t, uint32_t node) {
-    const tl_core *core = t->core;
-    if (core->state[node] == NODE_DONE && core->node_seq[node] >= t->first)
-        add(t, TL_UOP_DISPATCH, core->node_seq[node])->uop = (uint8_t)(node != (node & core->ring_mask));
-}
-
 static TL_NOINLINE void dispatch(core_tap *t, uint32_t node) {
     const tl_core *core = t->core;
     const uint32_t entry = node & core->ring_mask;
@@ -251,8 +241,6 @@ static TL_NOINLINE void dispatch(core_tap *t, uint32_t node) {
 void tap_dispatch(core_tap *t, uint32_t node) {
     if (t->sees_all)
         dispatch(t, node);
-    else if (TL_UNLIKELY(is_floating_point((tl_class)t->core->insn[node & t->core->ring_mask].pipe.cls)))
-        dispatch_floating_point(t, node);
 }
 
 static void add_renamed(core_tap *t) {
