@@ -336,11 +336,20 @@ static void note_back(core_tap *t, uint64_t seq) {
     t->first = tl_lesser(t->first, seq);
 }
 
-static void take_back(tl_flow *flow, uint32_t entry) {
-    core_tap *t = tap_of(flow);
+static TL_NOINLINE void tell_back(core_tap *t, uint32_t entry) {
     const tl_tap_owner owner = {.pc = t->core->insn[entry].pc, .seq = t->squash_to};
     own(t, &owner);
     note_back(t, t->core->fetched);
+}
+
+// Most of what is taken back was only fetched.
+static void take_back(tl_flow *flow, uint32_t entry) {
+    core_tap *t = tap_of(flow);
+    const uint64_t seq = t->core->fetched;
+    if (t->sees_all || seq < t->renamed)
+        tell_back(t, entry);
+    else
+        t->first = tl_lesser(t->first, seq);
     t->inner->take_back(t->inner, entry);
 }
 
@@ -371,8 +380,8 @@ static void retire(tl_flow *flow, uint32_t entry) {
         t->inner->retire(t->inner, entry);
 }
 
-bool tap_captures(core_tap *t, uint32_t entry) {
-    if (!t->clocks || !(t->clocks->sampled >> t->core->thread & 1) || t->core->retired < t->first)
+static TL_NOINLINE bool captures_sampled(core_tap *t, uint32_t entry) {
+    if (t->core->retired < t->first)
         return false;
     add_retired(t, entry);
     t->n_events -= 1; // it has not retired yet
@@ -380,6 +389,10 @@ bool tap_captures(core_tap *t, uint32_t entry) {
     if (captures)
         tap_squash(t, entry);
     return captures;
+}
+
+bool tap_captures(core_tap *t, uint32_t entry) {
+    return t->clocks && (t->clocks->sampled >> t->core->thread & 1) && captures_sampled(t, entry);
 }
 
 uint32_t tap_assist(core_tap *t) { return t->clocks->assist(t->clocks, t->core->h, t->core->thread); }
