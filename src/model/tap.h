@@ -184,8 +184,8 @@ static inline bool tl_clock_rows_take(tl_clock_rows *rows, const tl_hart *h, uin
 typedef struct tl_clock_tap tl_clock_tap;
 struct tl_clock_tap {
     // Set by the owner at any time. tells_all holds from the next clock of the thread on. If it is
-    // false, RETIRE is told of control transfers only, DISPATCH of floating-point classes only and
-    // only with effect, TAKE_BACK of what was renamed only, RENAME never. Tallies say what retires.
+    // false, RETIRE is told of control transfers only, TAKE_BACK of what was renamed only, DISPATCH
+    // and RENAME never. Tallies say what executes and retires.
     bool tells_all;
     uint32_t sampled; // threads: may_retire is called
     tl_clock_rows *rows;

@@ -482,7 +482,8 @@ static void open_rows(tl_netburst_feed *f) {
 
 // Occurrences go to their rows. Those of the clock under way stay.
 static void fold_occurrences(tl_netburst_feed *f) {
-    uint32_t n = 0;
+    uint32_t n = 0, escrs = 0;
+    tl_netburst_occurrence last = {0}; // has these ESCRs
     for (uint32_t k = 0; k < f->n_occurrences; k++) {
         const tl_netburst_occurrence what = f->occurrences[k];
         const uint32_t row = f->row_of[k];
@@ -490,7 +491,10 @@ static void fold_occurrences(tl_netburst_feed *f) {
             f->occurrences[n++] = what;
             continue;
         }
-        for (uint32_t left = escrs_of(f, &what); left != 0; left &= left - 1) {
+        if (what.event != last.event || what.owner != last.owner || what.mask != last.mask || what.weight != last.weight)
+            escrs = escrs_of(f, &what);
+        last = what;
+        for (uint32_t left = escrs; left != 0; left &= left - 1) {
             uint8_t *output = &f->rows.output[__builtin_ctz(left)][row];
             const uint32_t sum = *output + what.weight;
             *output = (uint8_t)(sum < TL_NETBURST_MAX_OUTPUT ? sum : TL_NETBURST_MAX_OUTPUT);
@@ -922,10 +926,8 @@ static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
         return;
     }
     const tl_netburst_event event = firm_event(uop, &mask);
-    if (event != TL_NB_NO_EVENT) {
-        add(f, event, owner, 1, mask);
+    if (event != TL_NB_NO_EVENT)
         *tags |= (uint8_t)execution_tags(f->n, event, mask, owner);
-    }
     if (is_store((tl_class)uop->cls) && uop->uop == 0 && is_split(f, uop))
         *tags |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, KIND_STORE, owner);
 }

@@ -208,6 +208,7 @@ static older_store find_store(tl_core *core, uint32_t entry, uint64_t half) {
 static void finish(tl_core *core, uint32_t node, uint64_t valid) {
     core->state[node] = NODE_DONE;
     core->valid[node] = valid;
+    core->tally[CORE_EXECUTE_FP_LOAD] += core->insn[node].pipe.cls == TL_CLASS_FP_LOAD;
     if (core->wake[node] == NEVER)
         window_wake(core, node, valid);
 }

@@ -222,16 +222,6 @@ static tl_uop_vain vain_of(core_tap *t) {
     return found;
 }
 
-static bool is_floating_point(tl_class cls) {
-    return (cls >= TL_CLASS_FP_ADD && cls <= TL_CLASS_FP_MOVE) || cls == TL_CLASS_FP_LOAD || cls == TL_CLASS_FP_STORE;
-}
-
-static TL_NOINLINE void dispatch_floating_point(core_tap *t, uint32_t node) {
-    const tl_core *core = t->core;
-    if (core->state[node] == NODE_DONE && core->node_seq[node] >= t->first)
-        add(t, TL_UOP_DISPATCH, core->node_seq[node])->uop = (uint8_t)(node != (node & core->ring_mask));
-}
-
 static TL_NOINLINE void dispatch(core_tap *t, uint32_t node) {
     const tl_core *core = t->core;
     const uint32_t entry = node & core->ring_mask;
@@ -251,8 +241,6 @@ static TL_NOINLINE void dispatch(core_tap *t, uint32_t node) {
 void tap_dispatch(core_tap *t, uint32_t node) {
     if (t->sees_all)
         dispatch(t, node);
-    else if (TL_UNLIKELY(is_floating_point((tl_class)t->core->insn[node & t->core->ring_mask].pipe.cls)))
-        dispatch_floating_point(t, node);
 }
 
 static void add_renamed(core_tap *t) {
@@ -348,11 +336,20 @@ static void note_back(core_tap *t, uint64_t seq) {
     t->first = tl_lesser(t->first, seq);
 }
 
-static void take_back(tl_flow *flow, uint32_t entry) {
-    core_tap *t = tap_of(flow);
+static TL_NOINLINE void tell_back(core_tap *t, uint32_t entry) {
     const tl_tap_owner owner = {.pc = t->core->insn[entry].pc, .seq = t->squash_to};
     own(t, &owner);
     note_back(t, t->core->fetched);
+}
+
+// Most of what is taken back was only fetched.
+static void take_back(tl_flow *flow, uint32_t entry) {
+    core_tap *t = tap_of(flow);
+    const uint64_t seq = t->core->fetched;
+    if (t->sees_all || seq < t->renamed)
+        tell_back(t, entry);
+    else
+        t->first = tl_lesser(t->first, seq);
     t->inner->take_back(t->inner, entry);
 }
 
@@ -383,8 +380,8 @@ static void retire(tl_flow *flow, uint32_t entry) {
         t->inner->retire(t->inner, entry);
 }
 
-bool tap_captures(core_tap *t, uint32_t entry) {
-    if (!t->clocks || !(t->clocks->sampled >> t->core->thread & 1) || t->core->retired < t->first)
+static TL_NOINLINE bool captures_sampled(core_tap *t, uint32_t entry) {
+    if (t->core->retired < t->first)
         return false;
     add_retired(t, entry);
     t->n_events -= 1; // it has not retired yet
@@ -392,6 +389,10 @@ bool tap_captures(core_tap *t, uint32_t entry) {
     if (captures)
         tap_squash(t, entry);
     return captures;
+}
+
+bool tap_captures(core_tap *t, uint32_t entry) {
+    return t->clocks && (t->clocks->sampled >> t->core->thread & 1) && captures_sampled(t, entry);
 }
 
 uint32_t tap_assist(core_tap *t) { return t->clocks->assist(t->clocks, t->core->h, t->core->thread); }

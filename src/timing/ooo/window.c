@@ -403,6 +403,10 @@ TL_ALWAYS_INLINE uint64_t invalid_source(const tl_core *core, uint32_t node, uin
     return NEVER;
 }
 
+TL_ALWAYS_INLINE void count_arithmetic(tl_core *core, uint32_t entry) {
+    core->tally[core->insn[entry].pipe.size_bytes == 8 ? CORE_EXECUTE_DOUBLE : CORE_EXECUTE_SINGLE] += 1;
+}
+
 TL_ALWAYS_INLINE void dispatch(tl_core *core, uint32_t node, uint64_t half) {
     const uint32_t entry = node & core->ring_mask;
     const tl_issue issue = (tl_issue)core->issue[node];
@@ -441,9 +445,17 @@ TL_ALWAYS_INLINE void dispatch(tl_core *core, uint32_t node, uint64_t half) {
     if (core->wake[entry] == NEVER)
         window_wake(core, entry, half + latency);
     switch (issue) {
-    case ISSUE_STORE: core->store_at[core->store_number[entry] % TL_MAX_STORE_BUFFERS] = half + latency; break;
+    case ISSUE_STORE:
+        core->store_at[core->store_number[entry] % TL_MAX_STORE_BUFFERS] = half + latency;
+        core->tally[CORE_EXECUTE_FP_MOVE] += core->insn[entry].pipe.cls == TL_CLASS_FP_STORE;
+        break;
     case ISSUE_DIV: core->shared->div_until = half + latency; break;
-    case ISSUE_FP_DIV: core->shared->fp_div_until = half + latency; break;
+    case ISSUE_FP_DIV:
+        core->shared->fp_div_until = half + latency;
+        count_arithmetic(core, entry);
+        break;
+    case ISSUE_FP: count_arithmetic(core, entry); break;
+    case ISSUE_MOVE: core->tally[CORE_EXECUTE_FP_MOVE] += 1; break;
     case ISSUE_BRANCH:
         if (core->is_mispredicted[entry])
             core->resolving[core->n_resolving++] = core->node_seq[node];
