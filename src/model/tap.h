@@ -56,7 +56,8 @@ typedef struct tl_uop_event {
     bool is_call, is_return; // RETIRE
     // ALONE that retired: it accessed a device. Members of RETIRE above are valid, too.
     bool is_device;
-    bool has_missed;    // RETIRE, TAKE_BACK: a load that missed the L1D
+    // RETIRE, TAKE_BACK: a load that missed the L1D, and one that missed the DTLB.
+    bool has_missed, has_missed_dtlb;
     uint8_t size_bytes; // DISPATCH: of an access or an operand
 } tl_uop_event;
 

@@ -8,6 +8,9 @@
 #include "engines.h"
 #include "isa/rv/csr.h"
 #include "isa/rv/privileged.h"
+#include "model/flow.h"
+#include "model/tap.h"
+#include "pmu/netburst/state.h"
 
 enum { N = 2, BOTH = 3, PAGE = 4096, ENTRIES = 64, CODE_STRIDE = 1 << 16, TABLES = 8 << 20, RING = 16 << 20 };
 
@@ -272,6 +275,193 @@ static void test_a_store_in_flight_follows_its_page(void **state) {
     close_machine(machine);
 }
 
+// ---- Replay tags of the Pentium 4, against an oracle that follows each load by itself.
+
+enum { CAUSE_LINE = 1, CAUSE_TRANSLATION = 4, ALL_CAUSES = 8, KIND_LOADS = 1, KIND_STORES = 2 };
+
+// A thread dispatches one load in a cycle, so the misses of that cycle are its own.
+typedef struct oracle {
+    tl_tap tap;
+    uint64_t dtlb_misses, line_misses, n_loads;
+    uint8_t missed[TL_MAX_IN_FLIGHT];                   // causes, by number of the instruction
+    uint64_t n_retired[ALL_CAUSES], n_back[ALL_CAUSES]; // loads by causes
+} oracle;
+
+static uint64_t line_misses_of(const tl_hart *h) { return h->tally[TL_S_L1D_LOAD_MISS] - h->tally[TL_S_L1D_WALK_MISS]; }
+
+static void follow_load(oracle *o, const tl_uop_event *event, uint8_t causes) {
+    uint8_t *missed = &o->missed[event->seq % TL_MAX_IN_FLIGHT];
+    switch ((tl_uop_step)event->step) {
+    case TL_UOP_RENAME: *missed = 0; break;
+    case TL_UOP_DISPATCH: *missed |= causes; break;
+    case TL_UOP_RETIRE:
+        o->n_loads += 1;
+        o->n_retired[*missed] += 1;
+        break;
+    case TL_UOP_TAKE_BACK: o->n_back[event->n_uops > 0 ? *missed : 0] += 1; break;
+    default: break;
+    }
+}
+
+static void follow_loads(tl_tap *tap, const tl_cycle_record *record) {
+    oracle *o = (oracle *)(void *)tap;
+    const uint64_t dtlb = record->h->tally[TL_S_DTLB_LOAD_MISS], line = line_misses_of(record->h);
+    const uint8_t causes = (uint8_t)((line != o->line_misses ? CAUSE_LINE : 0) | (dtlb != o->dtlb_misses ? CAUSE_TRANSLATION : 0));
+    uint32_t n_dispatched = 0;
+    for (uint32_t i = 0; i < record->n_events; i++) {
+        if (record->events[i].cls != TL_CLASS_LOAD)
+            continue;
+        n_dispatched += record->events[i].step == TL_UOP_DISPATCH;
+        follow_load(o, &record->events[i], causes);
+    }
+    assert_true(n_dispatched <= 1);
+    if (n_dispatched == 0) // idle cycles before this one may be told with its tallies
+        return;
+    o->dtlb_misses = dtlb;
+    o->line_misses = line;
+}
+
+static uint64_t with_a_cause(const uint64_t loads[ALL_CAUSES], uint32_t causes) {
+    uint64_t n = 0;
+    for (uint32_t missed = 1; missed < ALL_CAUSES; missed++)
+        n += missed & causes ? loads[missed] : 0;
+    return n;
+}
+
+// Loads and stores of 128 pages by chance. One load in two is on a path that is not taken.
+static void put_random_program(tl_machine *machine, uint32_t thread) {
+    enum { X = T2, FACTOR = A1, LATE = 13, PLACE = 28, OTHER = 29, BASE = 30, MASK = 31 };
+    const uint32_t words[] = {
+        mul(X, X, FACTOR),
+        addi(X, X, 77),
+        44 << 20 | X << 15 | 5 << 12 | PLACE << 7 | 0x13,       // srli
+        MASK << 20 | PLACE << 15 | 7 << 12 | PLACE << 7 | 0x33, // and
+        add(PLACE, PLACE, BASE),
+        ld(T1, PLACE, 0),
+        34 << 20 | X << 15 | 5 << 12 | OTHER << 7 | 0x13,
+        MASK << 20 | OTHER << 15 | 7 << 12 | OTHER << 7 | 0x33,
+        add(OTHER, OTHER, BASE),
+        mul(LATE, X, FACTOR),
+        mul(LATE, LATE, FACTOR),
+        branch(4, LATE, 0, 8), // negative: no load, but a store
+        ld(T1, OTHER, 0),
+        branch(5, LATE, 0, 8),
+        store(X, OTHER, 3),
+        addi(A0, A0, -1),
+        bne(A0, 0, -4 * 16),
+    };
+    tl_hart *h = machine->harts[thread];
+    memcpy(machine->ram + thread * CODE_STRIDE, words, sizeof words);
+    tl_rv(h)->x[X] = 12345 + thread;
+    tl_rv(h)->x[FACTOR] = UINT64_C(6364136223846793005);
+    tl_rv(h)->x[BASE] = TL_RAM_BASE_PADDR + RING;
+    tl_rv(h)->x[MASK] = 0x7fff8;
+}
+
+static void wrmsr(tl_netburst *n, uint32_t msr, uint64_t value) { assert_int_equal(tl_netburst_wrmsr(n, 0, msr, value), TL_OK); }
+
+static uint64_t rdmsr(tl_netburst *n, uint32_t msr) {
+    uint64_t value = 0;
+    assert_int_equal(tl_netburst_rdmsr(n, 0, msr, &value), TL_OK);
+    return value;
+}
+
+// Event replay_event of the thread: NBOGUS on counter 12, BOGUS on counter 14.
+static void count_tags(tl_netburst *n, uint32_t causes, uint32_t kinds, uint32_t thread) {
+    const uint64_t event = 9ull << TL_ESCR_EVENT_LSB | (thread == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR);
+    wrmsr(n, TL_MSR_PEBS_MATRIX_VERT, kinds);
+    wrmsr(n, TL_MSR_PEBS_ENABLE, TL_PEBS_UOP_TAG | causes);
+    wrmsr(n, 0x3cc, event | 1ull << TL_ESCR_MASK_LSB);
+    wrmsr(n, 0x3cd, event | 2ull << TL_ESCR_MASK_LSB);
+    wrmsr(n, TL_MSR_CCCR + 12, 0x0003b000);
+    wrmsr(n, TL_MSR_CCCR + 14, 0x0003b000);
+}
+
+// Before anything is in flight.
+static void attach_oracles(const tl_machine *machine, oracle ret_oracles[N]) {
+    tl_error err;
+    for (uint32_t i = 0; i < N; i++) {
+        ret_oracles[i] = (oracle){.tap = {.record = follow_loads}};
+        assert_int_equal(machine->engine->tap(machine->harts[i], &ret_oracles[i].tap, &err), TL_OK);
+    }
+}
+
+// Runs the threads of `running`, and compares the tags of one with those of its oracle.
+static void check_tags_of(tl_machine *machine, uint32_t running, uint32_t thread, uint32_t causes, uint32_t kinds, const oracle *o) {
+    uint32_t number;
+    tl_netburst *n = tl_netburst_of(tl_machine_pmu_of(machine, &tl_pmu_netburst, 0), &number);
+    count_tags(n, causes, kinds, thread);
+    const uint64_t retired = rdmsr(n, TL_MSR_COUNTER + 12), bogus = rdmsr(n, TL_MSR_COUNTER + 14);
+    const oracle before = *o;
+    run_threads(machine, running, 3000);
+    uint64_t want = with_a_cause(o->n_retired, causes) - with_a_cause(before.n_retired, causes);
+    uint64_t back = with_a_cause(o->n_back, causes) - with_a_cause(before.n_back, causes);
+    if (!(kinds & KIND_LOADS))
+        want = back = 0;
+    assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 12) - retired, want);
+    // Some are taken back, and have not left.
+    const uint64_t left = rdmsr(n, TL_MSR_COUNTER + 14) - bogus;
+    if (left > back + 16 || back > left + 16)
+        fail_msg("%" PRIu64 " bogus uops have a tag, %" PRIu64 " loads were taken back", left, back);
+}
+
+static void check_tags(tl_machine *machine, uint32_t running, uint32_t causes, uint32_t kinds, const oracle oracles[N]) {
+    for (uint32_t thread = 0; thread < N; thread++)
+        if (running >> thread & 1)
+            check_tags_of(machine, running, thread, causes, kinds, &oracles[thread]);
+}
+
+static void check_random_tags(const char *const *overrides, uint32_t running) {
+    oracle oracles[N];
+    tl_machine *machine = open_machine(1, 1, overrides);
+    put_random_program(machine, 0);
+    put_random_program(machine, 1);
+    attach_oracles(machine, oracles);
+    run_threads(machine, running, 100);
+    check_tags(machine, running, CAUSE_LINE, KIND_LOADS, oracles);
+    check_tags(machine, running, CAUSE_TRANSLATION, KIND_LOADS, oracles);
+    check_tags(machine, running, CAUSE_LINE | CAUSE_TRANSLATION, KIND_LOADS, oracles);
+    check_tags(machine, running, CAUSE_TRANSLATION, KIND_LOADS | KIND_STORES, oracles);
+    check_tags(machine, running, CAUSE_TRANSLATION, KIND_STORES, oracles);
+    const uint64_t *n = oracles[0].n_retired;
+    if (n[0] < 20 || n[CAUSE_LINE] < 20 || n[CAUSE_TRANSLATION] < 5 || n[CAUSE_LINE | CAUSE_TRANSLATION] < 50)
+        fail_msg("loads by causes: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, n[0], n[1], n[4], n[5]);
+    assert_true(with_a_cause(oracles[0].n_back, CAUSE_TRANSLATION) > 10);
+    close_machine(machine);
+}
+
+static void test_tags_of_misses_are_those_of_each_load(void **state) {
+    (void)state;
+    static const char *const machines[][4] = {
+        {"pentium4=on"},
+        {"pentium4=on", "dtlb.shared=0"},
+        {"pentium4=on", "walk_cache.entries=0"},
+    };
+    for (uint32_t m = 0; m < TL_COUNT_OF(machines); m++)
+        for (uint32_t running = 1; running <= BOTH; running++)
+            if (running != 2)
+                check_random_tags(machines[m], running);
+}
+
+// 65 pages thrash 64 entries, whatever the lines do.
+static void test_each_load_of_a_long_ring_has_the_tag_of_its_translation(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", NULL};
+    oracle oracles[N];
+    for (uint32_t running = 1; running <= BOTH; running++) {
+        tl_machine *machine = open_machine(ENTRIES + 1, ENTRIES + 1, on);
+        attach_oracles(machine, oracles);
+        run_threads(machine, running, 100);
+        check_tags(machine, running, CAUSE_TRANSLATION, KIND_LOADS, oracles);
+        for (uint32_t thread = 0; thread < N; thread++)
+            if (running >> thread & 1) {
+                assert_true(oracles[thread].n_loads > 2000);
+                assert_int_equal(with_a_cause(oracles[thread].n_retired, CAUSE_TRANSLATION), oracles[thread].n_loads);
+            }
+        close_machine(machine);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_store_in_flight_follows_its_page),
     cmocka_unit_test(test_a_thread_alone_has_all_entries),
@@ -280,5 +470,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_threads_with_a_dtlb_each_take_nothing),
     cmocka_unit_test(test_two_rings_fit_or_thrash_together),
     cmocka_unit_test(test_a_flush_drops_the_entries_of_its_thread),
+    cmocka_unit_test(test_tags_of_misses_are_those_of_each_load),
+    cmocka_unit_test(test_each_load_of_a_long_ring_has_the_tag_of_its_translation),
 };
 TL_TEST_MAIN(tests)

@@ -715,6 +715,11 @@ def cycles_of_a_detailed_core_belong_to_the_head_of_its_buffer():
     equal(count_of(load, "hart.cyc_load_miss") + count_of(load, "hart.cyc_dtlb") > 0.9 * sum(cycles.values()), True, f"the load waits: {cycles}")
     equal([count_of(insn, "l1d.load_miss") for insn, _ in walk[:3]], [count_of(load, "l1d.load_miss"), 0, 0])
     equal(4096 <= count_of(load, "l1d.load_miss") < 4700, True, "every load of the walk misses, and some twice")
+    # The walk and the load of the ring's address miss the DTLB and the L1D.
+    for event in ("replay_event:dtlb_load_miss", "replay_event:dtlb_all_miss", "replay_event:l1_load_miss"):
+        status, stdout, stderr = tally("stat", "-j", "-m", "netburst", "-P", "netburst", "-e", event, "--", program)
+        counted = [row for row in map(json.loads, (stdout + stderr).splitlines()) if row["type"] == "event"]
+        equal((status, [(row["value"], row["error_vs_truth"]) for row in counted]), (0, [(4097, 0)]), event)
     # The store's page fault empties the core, and what comes after it waits in vain.
     flushes = rows(path, "SELECT disassembly, n FROM count JOIN instruction ON instruction.id = instruction JOIN event ON event.id = event "
                          "WHERE event.name = 'hart.cyc_flush' ORDER BY n DESC")

@@ -768,7 +768,6 @@ static uint32_t replay_tag(const tl_netburst *n, uint32_t cause, uint32_t kind, 
 
 static uint32_t cause_of(const tl_uop_event *uop) {
     switch ((tl_uop_vain)uop->vain) {
-    case TL_UOP_NO_TRANSLATION: return CAUSE_DTLB;
     case TL_UOP_NO_STORE: return CAUSE_MOB;
     case TL_UOP_SPLIT: return CAUSE_SPLIT;
     default: return 0;
@@ -839,12 +838,14 @@ static uint8_t active_now(const tl_netburst_feed *f) {
     return active;
 }
 
-// Tags of replays that are only known at the end: missed lines, mispredictions. Returns are never
-// tagged (SDM).
+// Tags of replays that are only known at the end: missed lines and translations, of which a load
+// may have both, and mispredictions. Returns are never tagged (SDM).
 static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     uint8_t *tags = tags_of(t, uop->seq);
     if (uop->has_missed)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_FIRST_LEVEL, KIND_LOAD, owner);
+    if (uop->has_missed_dtlb)
+        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_DTLB, KIND_LOAD, owner);
     if (uop->step == TL_UOP_RETIRE && uop->is_mispredicted && is_control((tl_class)uop->cls) && !uop->is_return)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, owner);
     return tags;

@@ -56,6 +56,7 @@ static const struct {
      "hart.insn_load + hart.insn_fp_load - hart.unc_read + hart.insn_store + hart.insn_fp_store - hart.unc_write"},
     {TL_NB_FRONT_END_EVENT, 2, 0, TL_NB_UOP_TYPE, 2, "core.taken_back_load"},
     {TL_NB_REPLAY_EVENT, 1, 1, 0, 0, "core.load_miss - core.load_miss_wrong"},
+    {TL_NB_REPLAY_EVENT, 1, 4, 0, 0, "core.load_dtlb_miss - core.load_dtlb_miss_wrong"},
 };
 
 // The text of a formula; NULL: no signals say it.

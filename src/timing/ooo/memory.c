@@ -120,7 +120,7 @@ uint64_t memory_oldest_snooped(tl_core *core) {
 static uint64_t look_up(tl_core *core, uint32_t entry) {
     tl_hart *h = core->h;
     const tl_flow_insn *insn = &core->insn[entry];
-    const uint64_t now = h->now, line = line_of(core, insn->paddr);
+    const uint64_t now = h->now, line = line_of(core, insn->paddr), dtlb_misses = h->tally[TL_S_DTLB_LOAD_MISS];
     port_call call;
     uint64_t translation;
     // A miss asks for its line when it has a buffer.
@@ -134,6 +134,9 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
     core->tally[CORE_LOAD_LOOKUP] += 1;
     const uint64_t cycles = port_call_end(core, &call, &translation);
     h->now = now;
+    core->has_missed_dtlb[entry] = h->tally[TL_S_DTLB_LOAD_MISS] != dtlb_misses;
+    core->tally[CORE_LOAD_DTLB_MISS] += core->has_missed_dtlb[entry];
+    // The longer cause. Both may hold.
     core->wait[entry] = cycles == 0 ? LOAD_HITS : translation > cycles - translation ? LOAD_WAITS_TLB : LOAD_WAITS_MISS;
     if (cycles > translation) {
         const uint64_t until = now + wait + cycles;

@@ -194,7 +194,7 @@ struct tl_core {
     // Cell of the cycles in which it was missing.
     uint16_t late_cause[MAX_RING];
     uint8_t n_uops[MAX_RING], wait[MAX_RING];
-    bool has_missed[MAX_RING], has_aliased[MAX_RING];
+    bool has_missed[MAX_RING], has_missed_dtlb[MAX_RING], has_aliased[MAX_RING];
     bool is_mispredicted[MAX_RING], is_accessed[MAX_RING], is_redirected[MAX_RING];
 
     // One element for each node.

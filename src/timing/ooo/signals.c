@@ -88,6 +88,7 @@ tl_status tl_core_check(const tl_core *core, tl_error *err) {
         {"core.trace_evict <= core.trace_fill", t[CORE_TRACE_EVICT], t[CORE_TRACE_FILL]},
         {"core.trace_cycle <= core.fetch_cycle", t[CORE_TRACE_CYCLE], t[CORE_FETCH_CYCLE]},
         {"core.load_miss <= core.load_lookup", t[CORE_LOAD_MISS], t[CORE_LOAD_LOOKUP]},
+        {"core.load_dtlb_miss <= core.load_lookup", t[CORE_LOAD_DTLB_MISS], t[CORE_LOAD_LOOKUP]},
         {"core.load_split <= core.load_lookup", t[CORE_LOAD_SPLIT], t[CORE_LOAD_LOOKUP]},
         {"loads that waited for stores by cause <= core.in_vain_store", sum(t, CORE_STORE_ADDRESS_WAIT, CORE_STORE_PART_WAIT),
          t[CORE_IN_VAIN_STORE]},

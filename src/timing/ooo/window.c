@@ -197,7 +197,7 @@ TL_ALWAYS_INLINE void rename_one(tl_core *core, uint32_t entry, uint32_t issue) 
     core->data_at[entry] = NEVER;
     core->consumers[entry] = NO_LINK;
     core->wait[entry] = LOAD_HITS;
-    core->is_accessed[entry] = core->has_missed[entry] = core->has_aliased[entry] = false;
+    core->is_accessed[entry] = core->has_missed[entry] = core->has_missed_dtlb[entry] = core->has_aliased[entry] = false;
     core->store_number[entry] = core->end_store;
     core->n_uops[entry] = issue == ISSUE_STORE ? 2 : 1;
     core->rob_used += core->n_uops[entry];
@@ -338,6 +338,7 @@ static void drop_renamed(tl_core *core, uint32_t entry) {
     if (TL_UNLIKELY(core->watches_loads) && core->is_accessed[entry])
         memory_note_load(core, entry, -1);
     core->tally[CORE_LOAD_MISS_WRONG] += core->has_missed[entry];
+    core->tally[CORE_LOAD_DTLB_MISS_WRONG] += core->has_missed_dtlb[entry];
 }
 
 void window_squash(tl_core *core, uint64_t first, bool knows_flow) {
