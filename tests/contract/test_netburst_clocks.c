@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+// The NetBurst PMU on a core that this file plays: random clocks of two threads, told as a detailed
+// core tells them, to a PMU that takes rows and to one that counts clock by clock. No program need
+// bring a core into the state in question.
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/testing.h"
+#include "machine/machine.h"
+#include "pmu/netburst/feed.h"
+#include "random_counters.h"
+#include "random_threads.h"
+#include "session/description.h"
+
+// Signals of a thread that rows copy.
+static const char *const signals[] = {
+    "core.trace_lookup",       "core.trace_hit",       "core.trace_insn", "core.build_insn", "core.trace_flush",
+    "core.load_split",         "core.store_split",     "core.load_alias", "itlb.access",     "itlb.miss",
+    "core.store_address_wait", "core.store_data_wait", "ptw.walk_d",      "ptw.walk_i",      "core.memory_clear",
+};
+enum { N_SIGNALS = TL_COUNT_OF(signals), MEMORY_CLEAR = N_SIGNALS - 1, RETIRED_INSN = N_SIGNALS, RETIRED_UOP, N_CELLS, MAX_MOMENTS = 512 };
+
+typedef struct moment { // an overflow, and where each thread was
+    uint32_t counter;
+    tl_moment of[N_THREADS];
+} moment;
+
+typedef struct played {
+    tl_machine *machine; // has harts, tallies and a description; nothing runs
+    tl_pmu_host host;
+    tl_arena arena;
+    tl_netburst *n;
+    tl_netburst_feed *feed;
+    tl_clock_tap *tap; // NULL: detached
+    tl_cell cells[N_THREADS][N_CELLS];
+    uint64_t n_taken; // rows that the core took itself
+    uint32_t n_moments;
+    moment moments[MAX_MOMENTS];
+} played;
+
+// ---- What surrounds the PMU.
+
+static uint64_t now_of(void *ctx, uint32_t hart) { return ((played *)ctx)->machine->harts[hart]->now; }
+static uint64_t instret_of(void *ctx, uint32_t hart) { return ((played *)ctx)->machine->harts[hart]->instret; }
+static void changed(void *ctx, uint32_t hart) { (void)ctx, (void)hart; }
+
+static tl_status attach_tap(void *ctx, uint32_t hart, tl_clock_tap *tap, tl_error *err) {
+    played *p = ctx;
+    (void)err;
+    p->tap = tap;
+    if (tap)
+        tap->resume(tap, p->machine->harts[hart], hart);
+    return TL_OK;
+}
+
+static void catch_up(void *ctx, uint32_t thread) {
+    if (((played *)ctx)->feed)
+        tl_netburst_feed_catch_up(((played *)ctx)->feed, thread);
+}
+
+static void configured(void *ctx) {
+    if (((played *)ctx)->feed)
+        tl_netburst_feed_configured(((played *)ctx)->feed);
+}
+
+static void overflowed(void *ctx, uint32_t counter) {
+    played *p = ctx;
+    assert_true(p->n_moments < MAX_MOMENTS);
+    moment *m = &p->moments[p->n_moments++];
+    m->counter = counter;
+    for (uint32_t i = 0; i < N_THREADS; i++)
+        m->of[i] = tl_netburst_feed_moment(p->feed, i);
+}
+
+static void open_machine(played *p) {
+    tl_config config;
+    tl_error err;
+    if (tl_description_open("netburst", &config, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    config.ram_bytes = 16 << 20;
+    *p = (played){0};
+    if (tl_machine_new(&config, &tl_engine_ooo, &p->machine, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    for (uint32_t t = 0; t < N_THREADS; t++)
+        for (uint32_t k = 0; k < N_CELLS; k++) {
+            char path[64];
+            snprintf(path, sizeof path, "hart%u.%s", t,
+                     k == RETIRED_INSN  ? "core.retire_insn"
+                     : k == RETIRED_UOP ? "core.retire_uop"
+                                        : signals[k]);
+            if (tl_probe_resolve(&p->machine->probe, path, &p->cells[t][k]) != TL_OK)
+                fail_msg("no signal %s", path);
+        }
+    p->host = (tl_pmu_host){.ctx = p,
+                            .probe = &p->machine->probe,
+                            .config = &p->machine->config,
+                            .n_harts = N_THREADS,
+                            .instret = instret_of,
+                            .now = now_of,
+                            .clock_tap = attach_tap,
+                            .changed = changed};
+}
+
+static void begin_program(played *p, bool is_eager) {
+    const tl_netburst_host host = {.ctx = p, .catch_up = catch_up, .configured = configured, .overflowed = overflowed};
+    tl_error err;
+    p->tap = NULL;
+    p->feed = NULL;
+    p->n_moments = 0;
+    p->arena = (tl_arena){0};
+    assert_int_equal(tl_netburst_new(&tl_netburst_default_settings, N_THREADS, &host, &p->arena, &p->n, &err), TL_OK);
+    assert_int_equal(tl_netburst_feed_new(p->n, &p->host, 0, &p->arena, &p->feed, &err), TL_OK);
+    p->n->is_eager = is_eager;
+}
+
+// ---- What a core does.
+
+enum { MAX_MOVED = 4, MAX_EVENTS = 3, CLOCKS_OF_ALONE = 40 };
+typedef struct step { // of a thread, in a clock
+    uint32_t n_moved, n_events, n_insns, n_uops;
+    uint8_t cells[MAX_MOVED], growths[MAX_MOVED];
+    tl_uop_event events[MAX_EVENTS];
+    bool is_store_full, is_alone, halts;
+    tl_priv priv;    // behind it
+    uint32_t clocks; // until the next one of the thread
+    uint32_t msr;    // that an instruction alone reads
+} step;
+
+static void move(played *p, uint32_t thread, uint32_t k, uint64_t by) { p->machine->probe.tally[p->cells[thread][k]] += by; }
+
+static void tell(played *p, uint32_t thread, const step *s, uint64_t clock) {
+    tl_hart *h = p->machine->harts[thread];
+    if (!s->is_alone && s->n_events == 0 && tl_clock_rows_take(p->tap->rows, h, thread, clock, s->is_store_full)) {
+        p->n_taken += 1;
+        return;
+    }
+    p->tap->clock(
+        p->tap,
+        &(tl_clock_record){
+            .h = h, .thread = thread, .cycle = clock, .is_store_full = s->is_store_full, .n_events = s->n_events, .events = s->events});
+}
+
+// Returns what an instruction alone has read.
+static uint64_t play(played *p, uint32_t thread, const step *s) {
+    static int program;
+    tl_hart *h = p->machine->harts[thread];
+    const uint64_t clock = h->now;
+    const bool is_heard = p->tap != NULL;
+    uint64_t value = 0;
+    if (s->is_alone) {
+        if (is_heard)
+            p->tap->alone(p->tap, h, thread, clock);
+        assert_int_equal(tl_netburst_rdmsr(p->n, thread, s->msr, &value), TL_OK);
+        h->now += CLOCKS_OF_ALONE;
+        h->instret += 1;
+    }
+    for (uint32_t i = 0; i < s->n_moved; i++)
+        move(p, thread, s->cells[i], s->growths[i]);
+    move(p, thread, RETIRED_INSN, s->n_insns);
+    move(p, thread, RETIRED_UOP, s->n_uops);
+    h->instret += s->n_insns;
+    h->priv = s->priv;
+    h->client = s->halts ? NULL : &program;
+    if (is_heard && p->tap)
+        tell(p, thread, s, clock);
+    h->now = clock + s->clocks;
+    return value;
+}
+
+static void run_or_stop(played *p, uint32_t running, bool runs) {
+    for (uint32_t t = 0; t < N_THREADS; t++) {
+        if (!(running >> t & 1) || !p->tap)
+            continue;
+        if (runs)
+            p->tap->resume(p->tap, p->machine->harts[t], t);
+        else
+            p->tap->suspend(p->tap, p->machine->harts[t], t);
+    }
+}
+
+// A thread that was not running idles, or a kernel has it, until the run begins.
+static void begin_run(played *p, uint32_t running, uint64_t clock, bool has_idled) {
+    static int program;
+    for (uint32_t t = 0; t < N_THREADS; t++) {
+        tl_hart *h = p->machine->harts[t];
+        if (has_idled)
+            tl_hart_idle_until(h, clock);
+        else if (h->now < clock)
+            h->now = clock;
+        h->client = running >> t & 1 ? &program : NULL;
+    }
+    run_or_stop(p, running, true);
+}
+
+// ---- Random programs.
+
+static tl_uop_event random_event(rng *r) {
+    static const uint8_t classes[] = {TL_CLASS_BRANCH, TL_CLASS_JAL, TL_CLASS_JALR};
+    switch (below(r, 3)) {
+    case 0:
+        return (tl_uop_event){
+            .step = TL_UOP_RETIRE, .cls = classes[below(r, 3)], .n_uops = 1, .is_taken = below(r, 2), .is_mispredicted = below(r, 2)};
+    case 1: return (tl_uop_event){.step = TL_UOP_DISPATCH, .cls = TL_CLASS_FP_ADD, .size_bytes = below(r, 2) ? 8 : 4};
+    default: return (tl_uop_event){.step = TL_UOP_TAKE_BACK, .cls = TL_CLASS_ALU, .n_uops = (uint8_t)(1 + below(r, 3))};
+    }
+}
+
+static step random_step(rng *r, const step *before) {
+    step s = {
+        .is_store_full = before->is_store_full, .priv = before->priv, .clocks = 1, .msr = TL_MSR_COUNTER + below(r, TL_NETBURST_COUNTERS)};
+    s.n_moved = below(r, MAX_MOVED + 1);
+    for (uint32_t i = 0; i < s.n_moved; i++) {
+        s.cells[i] = (uint8_t)below(r, N_SIGNALS);
+        s.growths[i] = (uint8_t)(below(r, 9) == 0 ? 20 : 1 + below(r, 3));
+        if (s.cells[i] == MEMORY_CLEAR && below(r, 16) != 0)
+            s.cells[i] = 0;
+    }
+    s.is_alone = below(r, 100) == 0;
+    if (s.is_alone) {
+        s.n_events = 1;
+        s.events[0] = (tl_uop_event){.step = TL_UOP_ALONE, .cls = TL_CLASS_ALU, .n_uops = 1, .has_retired = true};
+        s.clocks = CLOCKS_OF_ALONE;
+    } else {
+        s.n_insns = below(r, 4);
+        s.n_uops = s.n_insns + below(r, s.n_insns + 1);
+        s.n_events = below(r, 6) == 0 ? 1 + below(r, MAX_EVENTS) : 0;
+        for (uint32_t i = 0; i < s.n_events; i++)
+            s.events[i] = random_event(r);
+        s.clocks = below(r, 5) != 0 ? 1 : 1 + below(r, below(r, 10) == 0 ? 300 : 4);
+    }
+    if (below(r, 12) == 0)
+        s.is_store_full = !s.is_store_full;
+    if (below(r, 30) == 0)
+        s.priv = s.priv == TL_PRIV_U ? TL_PRIV_M : TL_PRIV_U;
+    return s;
+}
+
+// The thread whose next clock is the first one.
+static uint32_t first_of(const played *p, uint32_t running) {
+    tl_hart *const *harts = p->machine->harts;
+    return running == 1 ? 0 : running == 2 || harts[1]->now < harts[0]->now;
+}
+
+static void run_random(rng *r, played *p, step *last, uint32_t running, uint32_t n_steps) {
+    const uint64_t clock = tl_lesser(p[0].machine->harts[0]->now, p[0].machine->harts[1]->now) + below(r, 90);
+    const bool has_idled = below(r, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        begin_run(&p[i], running, clock, has_idled);
+    for (uint32_t k = 0; k < n_steps; k++) {
+        const uint32_t thread = first_of(&p[0], running);
+        const step s = random_step(r, &last[thread]);
+        assert_int_equal(play(&p[0], thread, &s), play(&p[1], thread, &s));
+        last[thread] = s;
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        run_or_stop(&p[i], running, false);
+}
+
+static void run_program(played *p, uint32_t program) {
+    enum { PHASES = 6 };
+    rng r = {program + 1};
+    step last[N_THREADS] = {{.priv = p[0].machine->harts[0]->priv}, {.priv = p[0].machine->harts[1]->priv}};
+    for (uint32_t i = 0; i < 2; i++)
+        begin_program(&p[i], i == 1);
+    for (uint32_t phase = 0; phase < PHASES; phase++) {
+        static const uint32_t running[] = {1, BOTH_THREADS, BOTH_THREADS, 2};
+        for (uint32_t k = phase == 0 ? 8 : below(&r, 3); k > 0; k--) {
+            rng same = r;
+            write_random_counter(&same, p[0].n, true);
+            write_random_counter(&r, p[1].n, true);
+        }
+        run_random(&r, p, last, running[below(&r, TL_COUNT_OF(running))], 400);
+        check_same(p[0].n, p[1].n, program, phase);
+        assert_int_equal(p[0].n_moments, p[1].n_moments);
+        assert_memory_equal(p[0].moments, p[1].moments, p[0].n_moments * sizeof p[0].moments[0]);
+        if (below(&r, 2))
+            tl_netburst_feed_settle(p[0].feed);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        tl_netburst_feed_reset(p[i].feed);
+        tl_arena_done(&p[i].arena);
+    }
+}
+
+static void test_rows_of_random_clocks_count_as_clocks_do(void **state) {
+    (void)state;
+    const char *asked = getenv("TALLY_NETBURST_CLOCKS");
+    const uint32_t n = asked ? (uint32_t)atol(asked) : 200;
+    static played p[2];
+    for (uint32_t i = 0; i < 2; i++)
+        open_machine(&p[i]);
+    for (uint32_t program = 0; program < n; program++)
+        run_program(p, program);
+    assert_true(p[0].n_taken > 20 * n);
+    assert_int_equal(p[1].n_taken, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        tl_machine_free(p[i].machine);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_rows_of_random_clocks_count_as_clocks_do),
+};
+TL_TEST_MAIN(tests)
