@@ -292,7 +292,6 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
     t->again_thunk = emit_enter(t, enters->again);
     t->cold_thunk = emit_enter(t, enters->cold);
     t->fetch_thunk = emit_enter_call(t, t->is_booked ? enters->fetch_booked : enters->fetch);
-    t->block = NULL;
     tl_emit_transfer_thunks(t);
     e->at = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
     t->small_numbers = tl_exec_of(t, e->at);

@@ -68,13 +68,19 @@ static tl_btb_entry *btb_entry(const tl_translator *t, uint64_t pc) {
     return &bp->btb[(pc >> 1) & bp->btb_mask];
 }
 
+static void emit_redirect(tl_translator *t) {
+    uint32_t cycles = t->store->hart->bp.redirect_cycles;
+    tl_emit_transfer_tally(t, TL_S_BP_REDIRECT, 1, RCX);
+    tl_emit_transfer_tally(t, TL_S_HART_CYC_REDIRECT, cycles, RCX);
+    add_now(t, cycles);
+}
+
 // Looks the target up in the BTB, and fills the BTB on a miss. Spends rcx and rdx, keeps rax. A
 // miss costs a redirection when the jump was predicted taken.
 typedef enum bill { BILL_ALWAYS, BILL_IF_PREDICTED_TAKEN, BILL_NEVER } bill;
 static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed) {
     x86 *e = &t->e;
     tl_btb_entry *entry = btb_entry(t, pc);
-    uint32_t cycles = t->store->hart->bp.redirect_cycles;
     x86_mem m = tl_emit_at(t, entry, RDX);
     compare_with(t, field(m, offsetof(tl_btb_entry, pc)), pc, RCX);
     uint8_t *miss0 = x86_jcc(e, CC_NE);
@@ -92,13 +98,19 @@ static void emit_btb(tl_translator *t, uint64_t pc, uint64_t target, bill billed
         x86_cmp32_ri(e, RAX, 2 * 2); // rax: twice the counter as it was
         x86_patch(x86_jcc(e, CC_B), known);
     }
-    if (billed != BILL_NEVER) {
-        tl_emit_transfer_tally(t, TL_S_BP_REDIRECT, 1, RCX);
-        tl_emit_transfer_tally(t, TL_S_HART_CYC_REDIRECT, cycles, RCX);
-        add_now(t, cycles);
-    }
+    if (billed != BILL_NEVER)
+        emit_redirect(t);
     x86_jmp_to(e, known);
     tl_emit_elsewhere(t);
+}
+
+// Before: rcx = index of a two-bit counter, rdx = history. Afterwards:
+// rcx = address of the counter, rdx = history shifted by one. Spends rax.
+static void emit_counter_address(tl_translator *t) {
+    x86_add_rr(&t->e, RDX, RDX);
+    x86_mem counters = tl_emit_at(t, t->store->hart->bp.counters, RAX);
+    counters.index = RCX;
+    x86_lea(&t->e, RCX, counters);
 }
 
 // Before the direction is known: rcx = address of the two-bit counter, rdx = history shifted by
@@ -114,10 +126,7 @@ static void emit_predictor(tl_translator *t, uint64_t pc) {
     } else {
         x86_mov_ri(e, RCX, (pc >> 1) & bp->counter_mask);
     }
-    x86_add_rr(e, RDX, RDX);
-    x86_mem counters = tl_emit_at(t, bp->counters, RAX);
-    counters.index = RCX;
-    x86_lea(e, RCX, counters);
+    emit_counter_address(t);
 }
 
 // Operand: the row of `field` for a counter value of 0 to 3. A row has index * 8 bytes.
@@ -128,7 +137,7 @@ static void emit_predictor(tl_translator *t, uint64_t pc) {
 static void emit_outcome(tl_translator *t, x86_mem counts) {
     x86 *e = &t->e;
     x86_paddd_rm(e, XMM14, counts);
-    if (!t->block || !t->block->transfer) // no block: a thunk
+    if (!t->block->transfer)
         return;
     const x86_mem own = tl_emit_at(t, t->block->transfer->outcomes, RDX);
     x86_movaps_load(e, XMM0, own);
@@ -207,10 +216,7 @@ static void emit_counter_of_rcx(tl_translator *t) {
         x86_xor32_rr(e, RCX, RAX);
     }
     x86_and32_ri(e, RCX, (int32_t)bp->counter_mask);
-    x86_add_rr(e, RDX, RDX);
-    x86_mem counters = tl_emit_at(t, bp->counters, RAX);
-    counters.index = RCX;
-    x86_lea(e, RCX, counters);
+    emit_counter_address(t);
 }
 
 // The entry of the BTB for rcx = pc and rdx = target. Spends rax and the flags.
@@ -236,13 +242,6 @@ static void emit_btb_of_rcx(tl_translator *t, uint8_t *miss[2]) {
     miss[1] = x86_jcc(e, CC_NE);
 }
 
-static void emit_redirect(tl_translator *t) {
-    uint32_t cycles = t->store->hart->bp.redirect_cycles;
-    tl_emit_tally(t, TL_S_BP_REDIRECT, 1, RCX);
-    tl_emit_tally(t, TL_S_HART_CYC_REDIRECT, cycles, RCX);
-    add_now(t, cycles);
-}
-
 static void emit_fill(tl_translator *t, uint8_t *const miss[2]) {
     x86 *e = &t->e;
     x86_patch(miss[0], e->at);
@@ -251,18 +250,9 @@ static void emit_fill(tl_translator *t, uint8_t *const miss[2]) {
     x86_store(e, at_base(RAX, offsetof(tl_btb_entry, target)), RDX);
 }
 
-void tl_emit_transfer_thunks(tl_translator *t) {
+static void emit_branch_thunks(tl_translator *t) {
     x86 *e = &t->e;
     uint8_t *miss[2];
-    t->jump_thunk = e->at;
-    emit_btb_of_rcx(t, miss);
-    x86_ret(e);
-    emit_fill(t, miss);
-    tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
-    emit_redirect(t);
-    x86_ret(e);
-    if (t->store->hart->bp.fixed != 0)
-        return;
     t->branch_thunks[false] = e->at;
     emit_counter_of_rcx(t);
     emit_train(t, false);
@@ -275,13 +265,37 @@ void tl_emit_transfer_thunks(tl_translator *t) {
     emit_fill(t, miss);
     emit_counter_of_rcx(t);
     emit_train(t, true);
-    tl_emit_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
     x86_cmp32_ri(e, RAX, 2 * 2); // twice the counter as it was
     uint8_t *unforeseen = x86_jcc(e, CC_B);
     emit_redirect(t);
     x86_patch(unforeseen, e->at);
     x86_ret(e);
 }
+
+static void emit_jump_thunk(tl_translator *t) {
+    x86 *e = &t->e;
+    uint8_t *miss[2];
+    t->jump_thunk = e->at;
+    emit_btb_of_rcx(t, miss);
+    x86_ret(e);
+    emit_fill(t, miss);
+    tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    emit_redirect(t);
+    x86_ret(e);
+}
+
+void tl_emit_transfer_thunks(tl_translator *t) {
+    tl_block none = {0}; // has no counts of its own
+    t->block = &none;
+    emit_jump_thunk(t);
+    if (t->store->hart->bp.fixed == 0)
+        emit_branch_thunks(t);
+    t->block = NULL;
+}
+
+// The thunks count for no block, so a block with counts of its own has its transfers in place.
+static bool calls_thunks(const tl_translator *t) { return t->is_dense && !t->block->transfer; }
 
 // In dense code both directions of a branch call common code. The branch comes first, so the host
 // knows the direction as early as in the other form.
@@ -301,7 +315,7 @@ static void emit_called_branch(tl_translator *t, const tl_op *op, int cc) {
 
 static void emit_cond(tl_translator *t, const tl_op *op, int cc) {
     uint64_t pc = t->block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
-    if (t->is_dense && !t->block->transfer && t->store->hart->bp.fixed == 0) {
+    if (calls_thunks(t) && t->store->hart->bp.fixed == 0) {
         emit_called_branch(t, op, cc);
         return;
     }
@@ -312,6 +326,14 @@ static void emit_cond(tl_translator *t, const tl_op *op, int cc) {
     emit_branch_tail(t, pc, target, false);
     x86_patch(taken, t->e.at);
     emit_branch_tail(t, pc, target, true);
+}
+
+// Entry rcx of the return-address stack. Spends rdx.
+static x86_mem return_address(tl_translator *t) {
+    x86_mem ras = tl_emit_at(t, t->store->hart->bp.ras, RDX);
+    ras.index = RCX;
+    ras.scale = 3;
+    return ras;
 }
 
 // Pushes the return address, which `link` has got. Spends rcx and rdx.
@@ -326,10 +348,7 @@ static void emit_push(tl_translator *t, unsigned link) {
     x86_cmp32_ri(e, RCX, (int32_t)bp->ras_entries);
     x86_cmov32_rr(e, CC_AE, RCX, RDX);
     x86_store32(e, TL_HART(bp.ras_top), RCX);
-    x86_mem ras = tl_emit_at(t, bp->ras, RDX);
-    ras.index = RCX;
-    ras.scale = 3;
-    x86_lea(e, RDX, ras);
+    x86_lea(e, RDX, return_address(t));
     x86_load(e, RCX, tl_guest_x(link));
     x86_store(e, at_base(RDX, 0), RCX);
     x86_load32(e, RCX, TL_HART(bp.ras_used));
@@ -363,12 +382,12 @@ static void emit_jal(tl_translator *t, const tl_op *op) {
     tl_reg_set_i(t, op->rd, t->block->end_pc);
     if (tl_is_link(op->rd))
         emit_push(t, op->rd);
-    if (!t->is_dense || t->block->transfer) {
-        emit_btb(t, pc, target, BILL_ALWAYS);
-    } else {
+    if (calls_thunks(t)) {
         x86_mov_ri(&t->e, RCX, pc);
         x86_lea(&t->e, RDX, at_base(RCX, op->imm));
         x86_call_to(&t->e, t->jump_thunk);
+    } else {
+        emit_btb(t, pc, target, BILL_ALWAYS);
     }
     const tl_context_sink *sink = tl_blocks_sink(t->store);
     if (sink && (tl_is_link(op->rd) || tl_callgraph_wants_jump(sink->graph, target))) {
@@ -438,10 +457,7 @@ static void emit_pop(tl_translator *t, uint8_t *miss[2]) {
     miss[0] = x86_jcc(e, CC_B); // empty
     x86_store32(e, TL_HART(bp.ras_used), RCX);
     x86_load32(e, RCX, TL_HART(bp.ras_top));
-    x86_mem ras = tl_emit_at(t, bp->ras, RDX);
-    ras.index = RCX;
-    ras.scale = 3;
-    x86_load(e, RDX, ras);
+    x86_load(e, RDX, return_address(t));
     x86_sub32_ri(e, RCX, 1);
     uint8_t *in_place = x86_jcc(e, CC_AE);
     x86_mov_ri(e, RCX, bp->ras_entries - 1);
