@@ -33,7 +33,7 @@ PARTS = (  # (title, pattern of the function called, pattern of the function inl
     ("slot shown", MISS.pattern, r"."),
     ("memory", r"tl_l2_fill|tl_server_queue", r"."),
     ("data TLB", r"tl_translate_page|_unseen$", r"."),
-    ("fetches that miss", r"tl_fetch|ask_for_page|fill_anywhere|tl_blocks_reenter|enter_fetched|tl_slots_forget_fetch|tl_blocks_enter", r"."),
+    ("fetches that miss", r"tl_fetch|ask_for_page|tl_l1i_replace|tl_blocks_reenter|enter_fetched|tl_slots_forget_fetch|tl_blocks_enter", r"."),
 )
 REST, CODE = "everything else", "translated code"
 MEAN_TARGET, EACH_TARGET = 20, 12  # times the cache plugin

@@ -6,19 +6,6 @@
 #include "mem/l1_steps.h"
 #include "mem/l2_fixed.h"
 
-// As tl_l1i_access in l1.c for a line that is not there, while a way is invalid or the L2 has made
-// one so.
-static TL_NOINLINE uint32_t fill_anywhere(tl_hart_mem *hm, uint64_t line, uint32_t l2_way) {
-    tl_l1 *l1 = &hm->l1i;
-    uint32_t way = tl_cache_choose(&l1->cache, line);
-    if (l1->lines[way].state != TL_LINE_I) {
-        hm->h->tally[TL_S_L1I_EVICT] += 1;
-        tl_l2_release_fetch(&l1->client, l1->lines[way].l2_way);
-    }
-    tl_l1i_fill(hm, line, way, &(tl_l2_reply){.l2_way = l2_way}, false);
-    return way;
-}
-
 // As tl_l1i_access in l1.c for a line that is not there. The victim is chosen early, as in
 // data_miss there. The host fetches the places that note the victim while the L2 works.
 TL_ALWAYS_INLINE uint32_t miss(tl_hart *h, tl_hart_mem *hm, uint64_t line, bool is_alone) {
@@ -31,7 +18,7 @@ TL_ALWAYS_INLINE uint32_t miss(tl_hart *h, tl_hart_mem *hm, uint64_t line, bool 
     tl_l2_reply reply = tl_l2_get_fixed(client, line, tl_l2_find_fixed(client->l2, line), h->now, is_alone);
     tl_stall(h, TL_S_HART_CYC_FETCH, reply.cycles);
     if (TL_UNLIKELY(l1->cache.n_invalid != 0)) // it was, or the request took a line back
-        return fill_anywhere(hm, line, reply.l2_way);
+        return tl_l1i_replace(hm, line, &reply, false);
     // A valid way of an L1I is in state S, and nothing prefetches.
     h->tally[TL_S_L1I_EVICT] += 1;
     tl_l2_release_fetch(client, l1->lines[way].l2_way);

@@ -307,7 +307,7 @@ static void release_fetch(tl_l1 *l1, uint32_t way) {
         tl_l2_release_fetch(&l1->client, l2_way);
 }
 
-static uint32_t fill_fetch(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *reply, bool is_prefetch) {
+uint32_t tl_l1i_replace(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *reply, bool is_prefetch) {
     tl_l1 *l1 = &hm->l1i;
     uint32_t way = tl_cache_choose(&l1->cache, line);
     const tl_l1_line *held = &l1->lines[way];
@@ -327,7 +327,7 @@ static TL_NOINLINE void prefetch_next_fetch(tl_hart_mem *hm, uint64_t line) {
         return;
     hm->h->tally[TL_S_L1I_PREFETCH] += 1;
     tl_l2_reply reply = tl_l2_prefetch_get(&l1->client, &l1->client.agent, next, hm->h->now);
-    fill_fetch(hm, next, &reply, true);
+    tl_l1i_replace(hm, next, &reply, true);
 }
 
 uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line) {
@@ -343,7 +343,7 @@ uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line) {
     h->tally[TL_S_L1I_MISS] += 1;
     tl_l2_reply reply = tl_l2_get(&l1->client, &l1->client.agent, line, tl_l2_find(l1->client.l2, line), h->now);
     tl_stall(h, TL_S_HART_CYC_FETCH, reply.cycles);
-    way = fill_fetch(hm, line, &reply, false);
+    way = tl_l1i_replace(hm, line, &reply, false);
     if (hm->memory->config.l1i.prefetch == TL_PREFETCH_NEXT_LINE)
         prefetch_next_fetch(hm, line);
     return way;

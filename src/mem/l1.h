@@ -54,6 +54,8 @@ void tl_l1d_evict(tl_hart_mem *hm, uint32_t way);
 
 // Returns the way. The caller asks tl_l1i_would_refuse first.
 uint32_t tl_l1i_access(tl_hart_mem *hm, uint64_t line);
+// Chooses a way for a line that the L2 has answered, and fills it. Returns the way.
+uint32_t tl_l1i_replace(tl_hart_mem *hm, uint64_t line, const tl_l2_reply *reply, bool is_prefetch);
 bool tl_l1i_would_refuse(const tl_hart_mem *hm, uint64_t line);
 void tl_l1i_drop(tl_hart_mem *hm, uint32_t way); // invalidated by its own hart
 
