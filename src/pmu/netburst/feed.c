@@ -491,7 +491,7 @@ static void fold_occurrences(tl_netburst_feed *f) {
             f->occurrences[n++] = what;
             continue;
         }
-        if (what.event != last.event || what.owner != last.owner || what.mask != last.mask || what.weight != last.weight)
+        if (what.event != last.event || what.owner != last.owner || what.mask != last.mask)
             escrs = escrs_of(f, &what);
         last = what;
         for (uint32_t left = escrs; left != 0; left &= left - 1) {
