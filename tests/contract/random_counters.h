@@ -5,17 +5,9 @@
 
 #include <inttypes.h>
 
-#include "base/testing.h"
+#include "netburst_registers.h"
 #include "pmu/netburst/catalogue.h"
-#include "pmu/netburst/state.h"
 #include "random_code.h"
-
-static inline void wrmsr(tl_netburst *n, uint32_t msr, uint64_t value) { assert_int_equal(tl_netburst_wrmsr(n, 0, msr, value), TL_OK); }
-static inline uint64_t rdmsr(tl_netburst *n, uint32_t msr) {
-    uint64_t value = 0;
-    assert_int_equal(tl_netburst_rdmsr(n, 0, msr, &value), TL_OK);
-    return value;
-}
 
 // Some detectors have no event.
 static inline tl_netburst_event random_event_of(rng *r, tl_escr escr) {

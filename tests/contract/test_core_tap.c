@@ -21,11 +21,14 @@ typedef struct flight { // what a follower of records knows of an instruction
     uint32_t n_dispatches[2], n_uops;
 } flight;
 
+typedef enum executed { SINGLE, DOUBLE, FP_MOVE, FP_LOAD, OTHER, N_EXECUTED } executed;
+
 typedef struct follower {
     tl_tap tap;
     uint32_t thread;
     uint64_t next_cycle, n_cycles, n_outside;
     uint64_t n_steps[TL_UOP_ALONE + 1], n_vain[TL_N_UOP_VAINS], n_replays, n_uops_retired, n_uops_back, n_alone_retired;
+    uint64_t n_executed[N_EXECUTED];
     flight flights[MAX_FLIGHT]; // by sequence number
     uint64_t *log, n_log;       // of everything, for comparison; NULL: none
 } follower;
@@ -34,6 +37,22 @@ static void log_word(follower *f, uint64_t word) {
     if (f->log && f->n_log < MAX_LOG)
         f->log[f->n_log] = word;
     f->n_log += 1;
+}
+
+static executed executed_of(const tl_uop_event *event) {
+    switch ((tl_class)event->cls) {
+    case TL_CLASS_FP_ADD:
+    case TL_CLASS_FP_MUL:
+    case TL_CLASS_FP_FMA:
+    case TL_CLASS_FP_CONVERT:
+    case TL_CLASS_FP_COMPARE:
+    case TL_CLASS_FP_DIV:
+    case TL_CLASS_FP_SQRT: return event->size_bytes == 8 ? DOUBLE : SINGLE;
+    case TL_CLASS_FP_MOVE: return FP_MOVE;
+    case TL_CLASS_FP_STORE: return event->uop == 0 ? FP_MOVE : OTHER; // the other uop has the data
+    case TL_CLASS_FP_LOAD: return FP_LOAD;
+    default: return OTHER;
+    }
 }
 
 static void follow(follower *f, const tl_cycle_record *record, const tl_uop_event *event) {
@@ -61,6 +80,7 @@ static void follow(follower *f, const tl_cycle_record *record, const tl_uop_even
         assert_int_equal(event->done_half_cycles == 0, event->vain != TL_UOP_EFFECTIVE);
         assert_true(event->done_half_cycles == 0 || event->done_half_cycles > 2 * record->cycle);
         f->n_vain[event->vain] += 1;
+        f->n_executed[event->vain == TL_UOP_EFFECTIVE ? executed_of(event) : OTHER] += 1;
         f->n_replays += event->is_replay;
         break;
     case TL_UOP_RETIRE:
@@ -166,6 +186,10 @@ static void check_against_signals(const tl_machine *machine, const follower *f) 
         {"core.fetch_insn", f->n_steps[TL_UOP_FETCH]},
         {"core.dispatch", f->n_steps[TL_UOP_DISPATCH]},
         {"core.replay", f->n_replays},
+        {"core.execute_single", f->n_executed[SINGLE]},
+        {"core.execute_double", f->n_executed[DOUBLE]},
+        {"core.execute_fp_move", f->n_executed[FP_MOVE]},
+        {"core.execute_fp_load", f->n_executed[FP_LOAD]},
         {"core.in_vain_source", f->n_vain[TL_UOP_NO_OPERAND]},
         {"core.in_vain_miss", f->n_vain[TL_UOP_NO_LINE]},
         {"core.in_vain_tlb", f->n_vain[TL_UOP_NO_TRANSLATION]},
@@ -187,6 +211,8 @@ static void check_against_signals(const tl_machine *machine, const follower *f) 
             fail_msg("%s is %" PRIu64 ", records say %" PRIu64, path, signal_of(machine, path), rows[i].n);
     }
     assert_int_equal(f->n_steps[TL_UOP_FETCH], f->n_steps[TL_UOP_RETIRE] + f->n_steps[TL_UOP_TAKE_BACK] + in_flight(f, false));
+    for (executed what = SINGLE; what < OTHER; what++)
+        assert_true(f->n_executed[what] > 0);
     assert_true(f->n_outside > 0 && f->n_steps[TL_UOP_ALONE] > f->n_alone_retired);
 }
 
