@@ -209,7 +209,7 @@ def quote_is_signed(folder):
     quote = session["quote"]
     key = folder.write("identity.der", ED25519_PUBLIC + session["identity"])
     signature = folder.write("signature", quote[184:])
-    for text, status in ((b"pm/1 quote".ljust(16, b"\0") + quote[:184], 0), (b"pm/1 quote".ljust(16, b"\0") + quote[:183] + b"\0", 1)):
+    for text, status in ((b"pm/1 quote".ljust(16, b"\0") + quote[:184], 0), (b"pm/1 quote".ljust(16, b"\0") + quote[:183] + bytes([quote[183] ^ 1]), 1)):
         words = ["openssl", "pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", key, "-rawin", "-in", folder.write("text", text), "-sigfile",
                  signature]
         equal(subprocess.run(words, capture_output=True, check=False).returncode, status)
