@@ -185,6 +185,29 @@ static void test_worked_values(void **state) {
     }
 }
 
+// A reader that wants interrupts gets that of the thread whose counts it asks for.
+static void test_a_request_for_interrupts_names_the_thread(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool interrupts;
+        uint64_t cccr;
+    } rows[] = {
+        {"uops_retired:NBOGUS:t0", false, 0x00039000},
+        {"uops_retired:NBOGUS:t0", true, 0x04039000},
+        {"uops_retired:NBOGUS:t1", true, 0x08039000},
+    };
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        tl_netburst_request request = parsed(rows[i].text);
+        const tl_netburst_settings settings = settings_of(false);
+        tl_netburst_plan plan;
+        tl_error err = {0};
+        request.interrupts = rows[i].interrupts;
+        assert_int_equal(tl_netburst_allocate(&settings, 15, &request, 1, &plan, &err), TL_OK);
+        assert_int_equal(written(&plan, TL_MSR_CCCR + plan.places[0].counter), rows[i].cccr);
+    }
+}
+
 // Two classes of floating-point uops have a detector of FIRM and a tag each.
 static void test_two_execution_tags_differ(void **state) {
     (void)state;
@@ -514,6 +537,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_mask_says_its_sources_or_why_it_has_none),
     cmocka_unit_test(test_the_tables_are_complete),
     cmocka_unit_test(test_worked_values),
+    cmocka_unit_test(test_a_request_for_interrupts_names_the_thread),
     cmocka_unit_test(test_two_execution_tags_differ),
     cmocka_unit_test(test_a_text_that_means_nothing_is_refused_with_the_remedy),
     cmocka_unit_test(test_events_that_need_one_thing_are_named_with_what_fits),
