@@ -14,6 +14,7 @@
 #include "pmu/netburst/state.h"
 #include "random_counters.h"
 #include "random_threads.h"
+#include "readers/netburst/l1miss_program.h"
 #include "session/description.h"
 
 static tl_machine *open_machine(uint64_t seed) {
@@ -1112,12 +1113,34 @@ static void test_records_of_64_bits_have_their_registers(void **state) {
     close_kernel(&k);
 }
 
+// ---- The experiment on sampling.
+
+// A pass has 128 loads of two bytes, then instructions of four, and one at the begin of the loop
+// belongs to the next pass. The distance counts instructions.
+static void test_distances_count_instructions_of_a_pass(void **state) {
+    (void)state;
+    enum { BEFORE = 3, BEHIND = 6 };
+    const uint64_t loads_end = L1MISS_FIRST_LOAD + 2 * L1MISS_LOADS;
+    const l1miss_program program = {.loop = L1MISS_FIRST_LOAD - 4 * BEFORE, .loop_end = loads_end + 4 * BEHIND};
+    uint32_t distance = 0;
+    for (uint64_t pc = L1MISS_FIRST_LOAD; pc < loads_end; pc += 2)
+        assert_int_equal(l1miss_distance(&program, pc), distance++);
+    for (uint64_t pc = loads_end; pc < program.loop_end; pc += 4)
+        assert_int_equal(l1miss_distance(&program, pc), distance++);
+    for (uint64_t pc = program.loop; pc < L1MISS_FIRST_LOAD; pc += 4)
+        assert_int_equal(l1miss_distance(&program, pc), distance++);
+    assert_int_equal(distance, 128 + BEFORE + BEHIND);
+    assert_int_equal(l1miss_distance(&program, program.loop - 4), TL_L1MISS_DISTANCES);
+    assert_int_equal(l1miss_distance(&program, program.loop_end), TL_L1MISS_DISTANCES);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_clocks_of_each_privilege_are_the_machines_own),
     cmocka_unit_test(test_user_mode_reads_counters_by_permission),
     cmocka_unit_test(test_a_process_is_the_tag_of_its_thread),
     cmocka_unit_test(test_only_stores_across_lines_have_the_tag_of_split_stores),
     cmocka_unit_test(test_an_assist_takes_its_clocks),
+    cmocka_unit_test(test_distances_count_instructions_of_a_pass),
     cmocka_unit_test(test_a_counter_that_begins_late_counts_from_there),
     cmocka_unit_test(test_modes_of_fetch_are_those_of_each_cycle),
     cmocka_unit_test(test_records_of_64_bits_have_their_registers),
