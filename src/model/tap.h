@@ -31,9 +31,9 @@ typedef enum tl_uop_vain { // why a dispatch had no effect
     TL_UOP_EFFECTIVE,
     TL_UOP_NO_OPERAND,
     TL_UOP_NO_LINE,
-    TL_UOP_NO_TRANSLATION,
-    TL_UOP_SPLIT,    // a load that crosses a line, and hits
-    TL_UOP_NO_STORE, // an older store has bytes of the load, and cannot give them yet
+    TL_UOP_NO_TRANSLATION, // a load, or the address of a store
+    TL_UOP_SPLIT,          // a load that crosses a line, and hits
+    TL_UOP_NO_STORE,       // an older store has bytes of the load, and cannot give them yet
     TL_N_UOP_VAINS
 } tl_uop_vain;
 
@@ -56,8 +56,9 @@ typedef struct tl_uop_event {
     bool is_call, is_return; // RETIRE
     // ALONE that retired: it accessed a device. Members of RETIRE above are valid, too.
     bool is_device;
-    // RETIRE, TAKE_BACK: a load that missed the L1D, and one that missed the DTLB.
-    bool has_missed, has_missed_dtlb;
+    // RETIRE, TAKE_BACK: a load that missed the L1D, a load or store that missed the DTLB, and a load
+    // that crosses a line and was looked up.
+    bool has_missed, has_missed_dtlb, is_split;
     uint8_t size_bytes; // DISPATCH: of an access or an operand
 } tl_uop_event;
 

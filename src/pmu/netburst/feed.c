@@ -770,14 +770,6 @@ static uint32_t replay_tag(const tl_netburst *n, uint32_t cause, uint32_t kind, 
     return TAG_REPLAY;
 }
 
-static uint32_t cause_of(const tl_uop_event *uop) {
-    switch ((tl_uop_vain)uop->vain) {
-    case TL_UOP_NO_STORE: return CAUSE_MOB;
-    case TL_UOP_SPLIT: return CAUSE_SPLIT;
-    default: return 0;
-    }
-}
-
 static uint8_t *tags_of(feed_thread *t, uint64_t seq) { return t->tags[seq % TL_MAX_IN_FLIGHT]; }
 
 // ---- Uops.
@@ -842,14 +834,16 @@ static uint8_t active_now(const tl_netburst_feed *f) {
     return active;
 }
 
-// Tags of replays that are only known at the end: missed lines and translations, of which a load
-// may have both, and mispredictions. Returns are never tagged (SDM).
+// Tags of replays that are told at the end: missed lines and translations, and borders of lines, of
+// which a load may have all, and mispredictions. Returns are never tagged (SDM).
 static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     uint8_t *tags = tags_of(t, uop->seq);
     if (uop->has_missed)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_FIRST_LEVEL, KIND_LOAD, owner);
     if (uop->has_missed_dtlb)
-        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_DTLB, KIND_LOAD, owner);
+        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_DTLB, is_store((tl_class)uop->cls) ? KIND_STORE : KIND_LOAD, owner);
+    if (uop->is_split)
+        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, KIND_LOAD, owner);
     if (uop->step == TL_UOP_RETIRE && uop->is_mispredicted && is_control((tl_class)uop->cls) && !uop->is_return)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, owner);
     return tags;
@@ -921,8 +915,8 @@ static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
     if (TL_UNLIKELY(*f->n->control & TL_NBX_EXTENDED) && uop->uop == 0)
         note_time(f, t, uop);
     if (uop->vain != TL_UOP_EFFECTIVE) {
-        if (is_load((tl_class)uop->cls))
-            *tags |= (uint8_t)replay_tag(f->n, cause_of(uop), KIND_LOAD, owner);
+        if (uop->vain == TL_UOP_NO_STORE)
+            *tags |= (uint8_t)replay_tag(f->n, CAUSE_MOB, KIND_LOAD, owner);
         return;
     }
     const tl_netburst_event event = firm_event(uop, &mask);
