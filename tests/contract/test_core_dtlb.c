@@ -348,7 +348,7 @@ static void follow_stores(oracle *o, const tl_cycle_record *record) {
     const uint8_t causes = dtlb != o->store_dtlb ? CAUSE_TRANSLATION : 0;
     for (uint32_t i = 0; i < record->n_events; i++) {
         const tl_uop_event *event = &record->events[i];
-        const bool is_split = event->vaddr % 64 + event->size_bytes > 64 && event->vain == TL_UOP_EFFECTIVE;
+        const bool is_split = event->vaddr % 64 + event->size_bytes > 64 && event->vain != TL_UOP_NO_OPERAND;
         if (is_of(event, TL_CLASS_STORE))
             follow(&o->stores, event, (uint8_t)(causes | (is_split ? CAUSE_SPLIT : 0)));
     }

@@ -834,16 +834,17 @@ static uint8_t active_now(const tl_netburst_feed *f) {
     return active;
 }
 
-// Tags of replays that are told at the end: missed lines and translations, and borders of lines, of
-// which a load may have all, and mispredictions. Returns are never tagged (SDM).
+// Tags of replays that are told at the end: missed lines, missed translations and crossed lines, of
+// which an access may have all, and mispredictions. Returns are never tagged (SDM).
 static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     uint8_t *tags = tags_of(t, uop->seq);
+    const uint32_t kind = is_store((tl_class)uop->cls) ? KIND_STORE : KIND_LOAD;
     if (uop->has_missed)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_FIRST_LEVEL, KIND_LOAD, owner);
     if (uop->has_missed_dtlb)
-        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_DTLB, is_store((tl_class)uop->cls) ? KIND_STORE : KIND_LOAD, owner);
+        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_DTLB, kind, owner);
     if (uop->is_split)
-        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, KIND_LOAD, owner);
+        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, kind, owner);
     if (uop->step == TL_UOP_RETIRE && uop->is_mispredicted && is_control((tl_class)uop->cls) && !uop->is_return)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, owner);
     return tags;
@@ -897,12 +898,6 @@ static void taken_back(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
         t->bogus_insns[tags[0] & TAG_FRONT] += 1;
 }
 
-// The bytes of a store cross the border of a line.
-static bool is_split(const tl_netburst_feed *f, const tl_uop_event *uop) {
-    const uint64_t line_bytes = f->host->config->l1d.line_bytes;
-    return uop->vaddr % line_bytes + uop->size_bytes > line_bytes;
-}
-
 static void note_time(const tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop) {
     if (!uop->is_replay)
         t->dispatched[uop->seq % TL_MAX_IN_FLIGHT] = f->row.clock;
@@ -922,8 +917,6 @@ static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
     const tl_netburst_event event = firm_event(uop, &mask);
     if (event != TL_NB_NO_EVENT)
         *tags |= (uint8_t)execution_tags(f->n, event, mask, owner);
-    if (is_store((tl_class)uop->cls) && uop->uop == 0 && is_split(f, uop))
-        *tags |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, KIND_STORE, owner);
 }
 
 static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {

@@ -298,6 +298,7 @@ static uint64_t translate_store(tl_core *core, uint32_t entry) {
     const uint64_t cycles = port_call_end(core, &call, &translation);
     core->has_missed_dtlb[entry] = h->tally[TL_S_DTLB_STORE_MISS] != dtlb_misses;
     core->tally[CORE_STORE_DTLB_MISS] += core->has_missed_dtlb[entry];
+    core->is_split[entry] = line_of(core, insn->paddr + insn->pipe.size_bytes - 1) != line_of(core, insn->paddr);
     return now + cycles;
 }
 

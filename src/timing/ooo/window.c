@@ -339,8 +339,9 @@ static void drop_renamed(tl_core *core, uint32_t entry) {
     if (TL_UNLIKELY(core->watches_loads) && core->is_accessed[entry])
         memory_note_load(core, entry, -1);
     core->tally[CORE_LOAD_MISS_WRONG] += core->has_missed[entry];
-    core->tally[core->n_uops[entry] == 2 ? CORE_STORE_DTLB_MISS_WRONG : CORE_LOAD_DTLB_MISS_WRONG] += core->has_missed_dtlb[entry];
-    core->tally[CORE_LOAD_SPLIT_WRONG] += core->is_split[entry];
+    const bool is_store = core->issue[entry] == ISSUE_STORE;
+    core->tally[is_store ? CORE_STORE_DTLB_MISS_WRONG : CORE_LOAD_DTLB_MISS_WRONG] += core->has_missed_dtlb[entry];
+    core->tally[CORE_LOAD_SPLIT_WRONG] += core->is_split[entry] && !is_store;
 }
 
 void window_squash(tl_core *core, uint64_t first, bool knows_flow) {
