@@ -364,10 +364,10 @@ static void follow_cycle(tl_tap *tap, const tl_cycle_record *record) {
     follow_stores(o, record);
 }
 
-static uint64_t with_a_cause(const uint64_t counts[ALL_CAUSES], uint32_t causes) {
+static uint64_t with_a_cause(const uint64_t by_causes[ALL_CAUSES], uint32_t causes) {
     uint64_t n = 0;
     for (uint32_t known = 1; known < ALL_CAUSES; known++)
-        n += known & causes ? counts[known] : 0;
+        n += known & causes ? by_causes[known] : 0;
     return n;
 }
 
@@ -488,13 +488,15 @@ static void check_random_tags(const char *const *overrides, uint32_t running) {
     check_tags(machine, running, CAUSE_TRANSLATION | CAUSE_SPLIT, KIND_LOADS | KIND_STORES, oracles);
     for (uint32_t thread = 0; thread < N; thread++) {
         const oracle *o = &oracles[thread];
+        tl_error err;
+        assert_int_equal(machine->engine->tap(machine->harts[thread], NULL, &err), TL_OK); // tells what is left
         assert_int_equal(signal_of(machine, thread, "core.load_dtlb_miss_wrong"), with_a_cause(o->loads.n_back, CAUSE_TRANSLATION));
         assert_int_equal(signal_of(machine, thread, "core.store_dtlb_miss_wrong"), with_a_cause(o->stores.n_back, CAUSE_TRANSLATION));
         assert_int_equal(signal_of(machine, thread, "core.load_split_wrong"), with_a_cause(o->loads.n_back, CAUSE_SPLIT));
     }
     const uint64_t *n = oracles[0].loads.n_retired;
     for (uint32_t causes = 0; causes < ALL_CAUSES; causes++)
-        if (n[causes] < (causes == CAUSE_TRANSLATION || causes == (CAUSE_TRANSLATION | CAUSE_SPLIT) ? 1 : 20))
+        if (n[causes] < (causes == CAUSE_TRANSLATION ? 1 : 20) && causes != (CAUSE_TRANSLATION | CAUSE_SPLIT)) // rare
             fail_msg("%" PRIu64 " loads have the causes %u", n[causes], causes);
     n = oracles[0].stores.n_retired;
     if (n[0] < 20 || n[CAUSE_SPLIT] < 5 || n[CAUSE_TRANSLATION] < 20 || n[CAUSE_TRANSLATION | CAUSE_SPLIT] < 5)
