@@ -209,6 +209,9 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
         tl_status status = tl_netburst_parse(name, settings.model, request, err);
         if (status == TL_OK)
             status = refuse_not_modeled(request, name, err);
+        if (status == TL_OK && request->is_precise && !samples)
+            status =
+                tl_fail(err, TL_EINVAL, "'%s': pp samples, and tally stat counts; use tally record -P netburst -c PERIOD", request->name);
         if (status == TL_OK)
             status = check_nbx(request, &settings, config, samples, err);
         if (status == TL_OK)
@@ -229,8 +232,6 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
 
 // ---- The run.
 
-// Counts by context that a reader tells apart; others become one.
-enum { MAX_PARTS = 512 };
 #define OTHER_CONTEXTS UINT64_MAX
 
 typedef struct reader {
@@ -243,7 +244,7 @@ typedef struct reader {
     tl_perf_count *counts;
     // Of banks: before they were emptied, and now.
     uint32_t n_kept, n_parts;
-    tl_perf_part kept[MAX_PARTS], parts[MAX_PARTS];
+    tl_perf_part kept[TL_MAX_PERF_PARTS], parts[TL_MAX_PERF_PARTS];
 } reader;
 
 static tl_netburst *pmu_of(const reader *r, uint32_t hart) {
@@ -284,8 +285,8 @@ static void add_part(reader *r, uint32_t event, uint64_t context, uint64_t count
     uint32_t i = 0;
     while (i < r->n_parts && (r->parts[i].event != event || r->parts[i].context != context))
         i++;
-    if (i == MAX_PARTS) { // the last one takes what has no place
-        i = MAX_PARTS - 1;
+    if (i == TL_MAX_PERF_PARTS) { // the last one takes what has no place
+        i = TL_MAX_PERF_PARTS - 1;
         r->parts[i].context = OTHER_CONTEXTS;
     } else if (i == r->n_parts) {
         r->parts[r->n_parts++] = (tl_perf_part){.event = event, .context = context};
