@@ -23,8 +23,8 @@ bool tl_csr_write(tl_hart *h, uint32_t csr, uint64_t value);
 // manual sec. 3.1.9).
 static inline uint64_t tl_csr_own(const tl_hart *h, uint32_t csr, uint64_t value) { return csr == 0x344 ? h->irqs_pending : value; }
 enum { TL_CSR_SSTATUS = 0x100 };
-// A register that is a word of the hart. Reads have no effect, and writes change the bits in the mask
-// and nothing else. The bits outside of it are 0.
+// A register that is a word of the hart. Reads have no effect. Writes change the bits in the mask
+// and nothing else. Other bits are 0.
 typedef struct tl_csr_word {
     uint32_t offset_bytes; // in tl_rv_hart
     uint64_t mask;
