@@ -82,8 +82,8 @@ static void copy_some(const void *from, size_t bytes) {
 static void copy_state(tl_hart *h) {
     tl_hart_mem *hm = tl_mem_of(h);
     const tl_rv_hart *rv = tl_rv(h);
-    const uint32_t n_stamps = 1 + tl_cache_n_ways(&hm->l1d.cache) + tl_cache_n_ways(&hm->l1i.cache) + memory->config.dtlb.entries +
-                              memory->config.itlb.entries;
+    const uint32_t n_stamps =
+        1 + tl_cache_n_ways(&hm->l1d.cache) + tl_cache_n_ways(&hm->l1i.cache) + memory->config.dtlb.entries + memory->config.itlb.entries;
     copied_bytes = 0;
     copy_some(h, offsetof(tl_hart, data_slot));
     copy_some(rv->x, sizeof rv->x);
@@ -199,8 +199,7 @@ typedef struct before { // an access
 
 static before begin_access(tl_hart *h) {
     now.n_calls += is_prefix && now.n_calls < UINT16_MAX;
-    return (before){
-        .requests = requests(), .walks = h->tally[TL_S_L1D_WALK_MISS], .tick = is_prefix ? __rdtsc() : 0, .cycle = h->now};
+    return (before){.requests = requests(), .walks = h->tally[TL_S_L1D_WALK_MISS], .tick = is_prefix ? __rdtsc() : 0, .cycle = h->now};
 }
 
 // The first request is of this access. That of a walk is of no line that another hart takes.
@@ -222,12 +221,12 @@ static void end_access(tl_hart *h, const before *b, uint64_t vaddr, bool is_fetc
         first_request(h, b, vaddr, is_fetch);
 }
 
-#define ACCESS(type, name, is_fetch, parameters, ...)    \
-    static type name parameters {                        \
-        const before b = begin_access(h);                \
-        const type result = inner->name(__VA_ARGS__);    \
-        end_access(h, &b, vaddr, is_fetch);              \
-        return result;                                   \
+#define ACCESS(type, name, is_fetch, parameters, ...) \
+    static type name parameters {                     \
+        const before b = begin_access(h);             \
+        const type result = inner->name(__VA_ARGS__); \
+        end_access(h, &b, vaddr, is_fetch);           \
+        return result;                                \
     }
 typedef uint8_t *bytes;
 ACCESS(bool, load, false, (tl_hart * h, uint64_t vaddr, uint32_t size), h, vaddr, size)

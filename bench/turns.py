@@ -8,7 +8,7 @@ A turn is what one hart executes before another one does. Its prefix ends with i
 that waits. A second thread of the host may execute the prefix of a turn to come, and must undo it when an earlier turn takes a line that it used.
 turns.c records all turns of a run, in a copy of tally. Two columns count what repeats exactly, in shares of cycles:
 
-  private     turns that are prefixes as a whole
+  private     turns that are prefixes as a whole: no request, no trap, and no access that waits
   prefixes    all prefixes
   undone      share of turns whose prefix, tried as early as can be, an earlier turn makes wrong
   changed     lines of the L1D in state M as a turn begins: their bytes are copied, or a log protects them
@@ -22,8 +22,11 @@ Times are of this host, medians of turns:
   paying      the same with the measured costs: a copy for each prefix tried ahead, a hand-over wherever the core changes, and for each prefix
               undone a copy back and the prefix once more, because its counts must be known to be taken back
   logging     as `paying`, where a log takes the place of copies of lines: one call of the memory port for each line stored to
+  in rounds   the bound of another model, in which a hart sees the L2 as it was when a round of turns began: all work halved, and 40 ns for each
+              request to merge it afterwards, in order
 
-Speeds are those of two threads that each have half of the harts, simulated turn by turn. Without bench/workloads/large.sh the row of esbuild is left out.
+Speeds are those of two threads that each have half of the harts, simulated turn by turn.
+Runs longer than 500,000 turns are cut there. Without bench/workloads/large.sh the row of esbuild is left out.
 """
 import argparse
 import collections
@@ -38,8 +41,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
 LOG_NS = 40  # a call of the memory port that hits, and 64 bytes copied
+MERGE_NS = 40  # one request, replayed in order
 HEADER, TURN = struct.Struct("5Q"), struct.Struct("8I3H2B")
-HAS_REQUEST, HAS_TRAP, HAS_WAITED = 1, 2, 4
+# turns.c describes the fields. flags: why the prefix ended; 0: the turn did.
 Turn = collections.namedtuple("Turn", "insns cycles prefix_cycles requests ticks prefix_ticks copy_ticks undone changed stored calls hart flags")
 
 
@@ -57,7 +61,7 @@ def build(args, folder):
 
 
 def rows(args):
-    """{name: (harts, command, folder to run in)}"""
+    """{name: (harts, command)}"""
     riscv = os.path.join(args.workloads, "riscv64")
     copies, sharing = os.path.join(riscv, "copies"), os.path.join(args.build, "guest", "sharing")
     programs = {"lua": [os.path.join(HERE, "workloads", "work.lua"), "1"], "sieve": ["6"], "mergesort": ["4"], "matrix": ["60"],
@@ -149,8 +153,8 @@ def main():
         tool, handover = build(args, folder)
         handover_ns, line_ns = map(float, subprocess.run([handover], check=True, capture_output=True, text=True).stdout.split())
         print(f"a hand-over between two threads of this host: {handover_ns:.0f} ns, and {line_ns:.1f} ns for each line that both write\n")
-        print("| program | instructions a turn | requests | private | prefixes | undone | changed | stored | copy | turn | free | paying | logging |")
-        print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+        print("| program | instructions a turn | requests | private | prefixes | undone | changed | stored | copy | turn | free | paying | logging | in rounds |")
+        print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
         for name, (harts, command) in rows(args).items():
             if args.names and name not in args.names:
                 continue
@@ -160,10 +164,12 @@ def main():
             n, cycles = len(turns), sum(t.cycles for t in turns)
             copy = statistics.median(t.copy_ticks for t in turns) * tick_ps / 1000
             changed, stored = sum(t.changed for t in turns) / n, sum(t.stored for t in turns) / n
-            alone = cycles * cycle + sum(t.requests for t in turns) * request
+            requests = sum(t.requests for t in turns)
+            alone = cycles * cycle + requests * request
             speeds = [alone / simulate(turns, cycle, request, harts, costs)
                       for costs in (Costs(), Costs(copy, 0, handover_ns, True), Costs(copy / 2, LOG_NS, handover_ns, True))]
-            print(f"| {name} | {sum(t.insns for t in turns) / n:,.0f} | {sum(t.requests for t in turns) / n:.2f} | "
+            speeds.append(alone / (alone / 2 + requests * MERGE_NS))
+            print(f"| {name} | {sum(t.insns for t in turns) / n:,.0f} | {requests / n:.2f} | "
                   f"{100 * sum(t.cycles for t in turns if not t.flags) / cycles:.0f} % | {100 * sum(t.prefix_cycles for t in turns) / cycles:.0f} % | "
                   f"{100 * sum(t.undone != 0 for t in turns) / n:.1f} % | {changed:.0f} | {stored:.0f} | {copy:,.0f} | {alone / n:,.0f} | "
                   + " | ".join(f"{speed:.2f}" for speed in speeds) + " |")
