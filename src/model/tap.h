@@ -8,8 +8,9 @@
 // not must give equal records.
 //
 // Counts that events do not say (look-ups, misses, walks) are differences of the hart's tallies
-// from record to record: tl_hart.tally, tl_hart.core_tally. tl_tap.record is called when all of the
-// record's cycles have passed.
+// between records: tl_hart.tally, tl_hart.core_tally. tl_tap.record is called when all of the
+// record's cycles have passed. A stretch of idle cycles is told just before the record behind it,
+// when the tallies have the counts of both.
 #ifndef TL_MODEL_TAP_H
 #define TL_MODEL_TAP_H
 

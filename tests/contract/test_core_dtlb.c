@@ -489,7 +489,8 @@ static void check_random_tags(const char *const *overrides, uint32_t running) {
     for (uint32_t thread = 0; thread < N; thread++) {
         const oracle *o = &oracles[thread];
         tl_error err;
-        assert_int_equal(machine->engine->tap(machine->harts[thread], NULL, &err), TL_OK); // tells what is left
+        // Tells what is left.
+        assert_int_equal(machine->engine->tap(machine->harts[thread], NULL, &err), TL_OK);
         assert_int_equal(signal_of(machine, thread, "core.load_dtlb_miss_wrong"), with_a_cause(o->loads.n_back, CAUSE_TRANSLATION));
         assert_int_equal(signal_of(machine, thread, "core.store_dtlb_miss_wrong"), with_a_cause(o->stores.n_back, CAUSE_TRANSLATION));
         assert_int_equal(signal_of(machine, thread, "core.load_split_wrong"), with_a_cause(o->loads.n_back, CAUSE_SPLIT));

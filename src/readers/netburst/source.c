@@ -26,9 +26,10 @@ static tl_status configure(const tl_run_options *options, const tl_pmu_preset *p
 
 // ---- The truth beside a count.
 
+enum { LOADS = 1, STORES = 2 }; // of MSR_PEBS_MATRIX_VERT
+
 // Events that the records of the core say, and the signals that count the same. cause: of
 // MSR_PEBS_ENABLE; kinds: of MSR_PEBS_MATRIX_VERT; upstream: of a request that tags.
-enum { LOADS = 1, STORES = 2 };
 static const struct {
     uint8_t event;
     uint16_t mask;
