@@ -57,8 +57,8 @@ typedef struct tl_uop_event {
     bool is_call, is_return; // RETIRE
     // ALONE that retired: it accessed a device. Members of RETIRE above are valid, too.
     bool is_device;
-    // RETIRE, TAKE_BACK: a load that missed the L1D. A load or a store that was looked up: it missed
-    // the DTLB, and it crosses a line.
+    // RETIRE, TAKE_BACK: a load that missed the L1D. A load or a store that was looked up: it
+    // missed the DTLB, and it crosses a line.
     bool has_missed, has_missed_dtlb, is_split;
     uint8_t size_bytes; // DISPATCH: of an access or an operand
 } tl_uop_event;

@@ -62,8 +62,8 @@ typedef struct tl_source_type {
     void (*turn)(void *reader);
     // Counts up to now: events of hart 0, then those of hart 1, ..
     const tl_perf_count *(*read)(void *reader, uint32_t *ret_n);
-    // Of the counts that `read` has just returned: parts by context, at most TL_MAX_PERF_PARTS. NULL
-    // hook: there are none.
+    // Of the counts that `read` has just returned: parts by context, at most TL_MAX_PERF_PARTS.
+    // NULL hook: there are none.
     const tl_perf_part *(*read_parts)(void *reader, uint32_t *ret_n);
 
     // Samples that software takes with this design while the program runs (tally record -P). NULL:
