@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Reads with objdump all the host code that the translator made of a guest, and holds it to what it may be.
 
-  check_emitted.py EMITTED_CODE RUNS random SEED small|usual
-  check_emitted.py EMITTED_CODE RUNS guest HARTS PROGRAM [ARG...]
+  check_emitted.py EMITTED_CODE ENGINE random SEED small|usual
+  check_emitted.py EMITTED_CODE ENGINE guest HARTS PROGRAM [ARG...]
 
 EMITTED_CODE is the program built from emitted_code.c. For each hart: every byte is an instruction that exists; those of the guest begin
 where the front-end says; each direct jump and call leads to the beginning of an instruction of the same block, to a thunk, or, once linked, to the

@@ -21,10 +21,6 @@
 #include "isa/rv/translate/translator.h"
 #include "model/code_log.h"
 
-// The first blocks of a program have room in the host's L1I and fast branches. Code beyond that is
-// dense.
-enum { DENSE_FROM_BYTES = 64 << 10 };
-
 static void emit_insn(tl_translator *t, uint32_t k) {
     if (!tl_emit_int(t, k) && !tl_emit_mem(t, k) && !tl_emit_fp(t, k) && !tl_emit_branch(t, k))
         tl_emit_call(t, k);
@@ -108,7 +104,7 @@ static void translate(tl_blocks *store, tl_block *block) {
     t->block = block;
     t->e = (x86){.at = t->hot, .exec_minus_write = t->exec - t->write};
     t->other = t->cold;
-    t->is_dense = t->hot - t->first_hot >= DENSE_FROM_BYTES;
+    t->is_dense = t->hot - t->first_hot >= store->hart->config->sparse_code_bytes;
     x86 *e = &t->e;
 
     uint8_t *failed[8];
