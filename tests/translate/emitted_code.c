@@ -142,7 +142,17 @@ static void write_facts(const char *folder, const watcher *w) {
                   {"fetch", t->fetch_thunk},
                   {"reach_load", t->reach_thunks[false]},
                   {"reach_store", t->reach_thunks[true]},
-                  {"jump", t->jump_thunk},
+                  {"jump", t->jump_thunks[false]},
+                  {"jump_link", t->jump_thunks[true]},
+                  {"register_u", t->register_thunks[false][TL_VIEW_U]},
+                  {"register_s", t->register_thunks[false][TL_VIEW_S]},
+                  {"register_m", t->register_thunks[false][TL_VIEW_M]},
+                  {"register_link_u", t->register_thunks[true][TL_VIEW_U]},
+                  {"register_link_s", t->register_thunks[true][TL_VIEW_S]},
+                  {"register_link_m", t->register_thunks[true][TL_VIEW_M]},
+                  {"return_u", t->return_thunks[TL_VIEW_U]},
+                  {"return_s", t->return_thunks[TL_VIEW_S]},
+                  {"return_m", t->return_thunks[TL_VIEW_M]},
                   {"not_taken", t->branch_thunks[false]},
                   {"taken", t->branch_thunks[true]}};
     uintptr_t anchor;
