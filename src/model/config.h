@@ -12,7 +12,7 @@
 #include "base/status.h"
 
 // Memory for decoded code, and as much for translated code, of each hart. Below the least, hardly a
-// function fits. The first blocks of a program have room in the host's L1I, so their code is sparse:
+// function fits. The first blocks of a program fit the host's L1I, so their code is sparse:
 // it spends bytes where that spares instructions.
 enum { TL_CODE_CACHE_BYTES = 24 << 20, TL_MIN_CODE_CACHE_BYTES = 192 << 10, TL_COLD_RUNS = 64, TL_SPARSE_CODE_BYTES = 64 << 10 };
 

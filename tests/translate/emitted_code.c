@@ -188,7 +188,8 @@ static void write_facts(const char *folder, const watcher *w) {
         const piece *p = &w->pieces[i];
         const tl_block *b = p->block;
         fprintf(f, "piece %s %x %x %" PRIxPTR " %" PRIxPTR " %" PRIxPTR " %" PRIxPTR " %x %d %" PRIx64 " %" PRIxPTR,
-                p->is_cold ? "cold" : "hot", p->at, p->n_bytes, (uintptr_t)b, (uintptr_t)b->code, (uintptr_t)b->near, (uintptr_t)b->start, b->n_insns, b->is_stale, b->pc, (uintptr_t)b->exit_pend);
+                p->is_cold ? "cold" : "hot", p->at, p->n_bytes, (uintptr_t)b, (uintptr_t)b->code, (uintptr_t)b->near, (uintptr_t)b->start,
+                b->n_insns, b->is_stale, b->pc, (uintptr_t)b->exit_pend);
         for (uint32_t k = 0; k < p->n_lines; k++)
             fprintf(f, " %x", p->lines[k]);
         fprintf(f, "\n");

@@ -348,8 +348,8 @@ static void try_shifts_and_bits(int reg) {
             x86_shift_by_cl(&e, wide, shifts[s].op, reg);
         }
     for (unsigned count = 0; count < 64; count++) {
-        char by[8];
-        snprintf(by, sizeof by, count == 1 ? "%u" : "0x%x", count); // the form for 1 has no constant
+        char by[8]; // the form for 1 has no constant
+        snprintf(by, sizeof by, count == 1 ? "%u" : "0x%x", count);
         for (uint32_t s = 0; s < TL_COUNT_OF(shifts); s++) {
             bool is_wide = (count ^ s) & 1;
             expect("%s %s,%s", shifts[s].name, names[is_wide ? Q : D][reg], by);

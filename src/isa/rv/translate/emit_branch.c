@@ -552,7 +552,7 @@ void tl_emit_transfer_thunks(tl_translator *t) {
     t->block = NULL;
 }
 
-// In dense code common code predicts the jump to rax and finds its block. The jump of the host stays
+// In dense code common code predicts the jump to rax and finds its block. The host's jump stays
 // here, because the host predicts it by its place.
 static void emit_called_jalr(tl_translator *t, uint64_t pc, bool is_return, bool is_call) {
     x86 *e = &t->e;

@@ -49,13 +49,13 @@ typedef struct tl_translator {
     // Called with rax = a block that no fetch slot proves, rdx = its pc. Returns when the block may
     // run.
     uint8_t *fetch_thunk;
-    // Called at the end of a block with rcx = pc. For a direct jump, which links x1 or nothing, and a
-    // branch that is taken or not. Both have rdx = target, but the branch not taken has none. Spend
-    // rax, rcx and rdx.
+    // Called at the end of a block with rcx = pc and rdx = target, for a direct jump and a branch.
+    // A branch that is not taken needs no rdx. They spend rax, rcx and rdx. [true]: the jump links
+    // x1, the branch is taken.
     uint8_t *jump_thunks[2], *branch_thunks[2];
-    // Called at the end of a block with rax = target and rdx = results in flight, kept both. Return
-    // with rcx = the address to go on at, or go on themselves. For a jump with rcx = pc, which links
-    // x1 or nothing, and for a return. By view.
+    // Called at the end of a block with rax = target and rdx = results in flight, for an indirect
+    // jump with rcx = pc, and for a return. Return with rcx = the address to go on at, or go on
+    // themselves. [true]: the jump links x1. The last index is the view.
     uint8_t *register_thunks[2][TL_N_VIEWS], *return_thunks[TL_N_VIEWS];
     // Entered with rax = pc. The cell of the jump cache matches, but its block is not translated.
     uint8_t *cold_thunk;
