@@ -518,8 +518,7 @@ static bool has_only_to_run(tl_os *os) {
         return false;
     tl_thread *t = (tl_thread *)h->client;
     return !t->in_syscall && !tl_signal_is_deliverable(t) && !t->has_saved_blocked &&
-           h->now - t->slice_start < os->machine->config.os.slice_cycles &&
-           !tl_run_has_ended(&os->limits, os->machine, os->busy_harts, h);
+           h->now - t->slice_start < os->machine->config.os.slice_cycles && !tl_run_has_ended(&os->limits, os->machine, os->busy_harts, h);
 }
 
 bool tl_os_begin_ahead(tl_os *os, const tl_os_limits *limits) {

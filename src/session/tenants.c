@@ -152,8 +152,7 @@ static void begin_partition(void *ctx, uint32_t partition, uint64_t until) {
     tl_tenants *t = ctx;
     const tl_tenants_part *p = &t->parts[partition];
     tl_tenants_vm *v = p->n_vms > 0 && p->write_bytes == 0 ? p->vms[p->running] : NULL;
-    if (v && v->guest->begin_ahead && !tl_tenants_jobs_has(t->jobs, partition) &&
-        v->guest->begin_ahead(v, tl_lesser(until, p->turn_end)))
+    if (v && v->guest->begin_ahead && !tl_tenants_jobs_has(t->jobs, partition) && v->guest->begin_ahead(v, tl_lesser(until, p->turn_end)))
         tl_tenants_jobs_add(t->jobs, partition, v->os);
 }
 
@@ -301,12 +300,12 @@ static tl_status run_nothing(void *ctx, uint32_t partition, uint64_t until, tl_c
 }
 
 static tl_status new_chip(tl_tenants *t, tl_error *err) {
-    const tl_chip_plan plan = {
-        .config = t->config.chip,
-        .profile = t->plan.profile,
-        .n_partitions = t->config.n_partitions,
-        .n_tags = t->n_accounts,
-        .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon, answer_partition, tl_tenants_moved, t->jobs ? begin_partition : NULL}};
+    const tl_chip_plan plan = {.config = t->config.chip,
+                               .profile = t->plan.profile,
+                               .n_partitions = t->config.n_partitions,
+                               .n_tags = t->n_accounts,
+                               .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon, answer_partition,
+                                          tl_tenants_moved, t->jobs ? begin_partition : NULL}};
     tl_status status = tl_chip_new(&plan, &t->chip, err);
     for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++)
         tl_chip_begin(t->chip, i, t->parts[i].account);
