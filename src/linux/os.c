@@ -435,7 +435,7 @@ static tl_stop run_turns(tl_os *os, tl_hart **ret_hart, uint32_t running) {
     return stop;
 }
 
-// What the stop of a turn asks the kernel for.
+// The kernel does the step for which a turn stopped.
 static void attend_stop(tl_os *os, tl_hart *h, tl_stop stop) {
     // The kernel sees the stores that the others did before.
     if (stop == TL_STOP_TRAP && h->now > os->turn.first_until) {

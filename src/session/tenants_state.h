@@ -89,7 +89,7 @@ struct tl_tenants {
     const tl_engine_type *engine;
     tl_chip *chip;
     struct tl_tenants_jobs *jobs; // NULL: one thread of the host does everything
-    tl_chip_memory memory; // RAM of all partitions
+    tl_chip_memory memory;        // RAM of all partitions
     tl_tenants_part parts[TL_MAX_PARTITIONS];
     tl_tenants_vm *vms;
     tl_tenants_account *accounts;
