@@ -26,7 +26,7 @@
 enum { DENSE_FROM_BYTES = 64 << 10 };
 
 static void emit_insn(tl_translator *t, uint32_t k) {
-    if (!tl_emit_int(t, k) && !tl_emit_mem(t, k) && !tl_emit_fp(t, k) && !tl_emit_branch(t, k))
+    if (!tl_emit_int(t, k) && !tl_emit_mem(t, k) && !tl_emit_fp(t, k) && !tl_emit_branch(t, k) && !tl_emit_csr(t, k))
         tl_emit_call(t, k);
 }
 

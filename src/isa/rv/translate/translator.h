@@ -129,6 +129,7 @@ bool tl_emit_int(tl_translator *t, uint32_t k);
 bool tl_emit_mem(tl_translator *t, uint32_t k);
 bool tl_emit_fp(tl_translator *t, uint32_t k);
 bool tl_emit_branch(tl_translator *t, uint32_t k);
+bool tl_emit_csr(tl_translator *t, uint32_t k);
 void tl_emit_transfer_thunks(tl_translator *t);
 void tl_emit_call(tl_translator *t, uint32_t k);         // the C body
 void tl_emit_address(tl_translator *t, const tl_op *op); // rax = rs1 + imm
