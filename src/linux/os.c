@@ -514,7 +514,8 @@ static bool has_only_to_run(tl_os *os) {
         return false;
     choose_turn(os);
     tl_hart *h = os->turn.hart;
-    if (!h || h->run_vline != TL_NO_LINE || os->quantum_end <= h->now || (os->n_timers > 0 && os->timers[1]->cycle <= h->now))
+    if (!h || h->attribution || h->run_vline != TL_NO_LINE || os->quantum_end <= h->now ||
+        (os->n_timers > 0 && os->timers[1]->cycle <= h->now))
         return false;
     tl_thread *t = (tl_thread *)h->client;
     return !t->in_syscall && !tl_signal_is_deliverable(t) && !t->has_saved_blocked &&
