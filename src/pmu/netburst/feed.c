@@ -32,7 +32,7 @@ typedef struct source { // of a thread
 // Cells of the sources that a detector selects, as they were in the last clock that was told.
 typedef struct watch {
     uint32_t n;
-    tl_cell cells[MAX_WATCHED_CELLS + TL_CLOCK_CELLS - 1]; // and again the first one
+    tl_cell cells[MAX_WATCHED_CELLS];
     uint64_t last[MAX_WATCHED_CELLS];
     uint64_t feeds[MAX_WATCHED_CELLS]; // sources, bit by bit: `watched`, then those of WATCH_...
     uint64_t moved;                    // sources that some cell feeds which has moved
@@ -87,6 +87,7 @@ typedef struct feed_thread {
     tl_clock_cells *cells; // its part of rows
     uint64_t drained;      // bogus uops of clocks before this one have left
     source insns, uops;    // retired
+    uint32_t power_escrs, stall_escrs; // of rows: used ESCRs that select these levels
 } feed_thread;
 
 struct tl_netburst_feed {
@@ -111,6 +112,7 @@ struct tl_netburst_feed {
     tl_clock_rows row;
     bool hears_bogus;
     uint32_t planned; // owners that sources have their ESCRs for; UNPLANNED: none
+    uint32_t mode_escrs[N_MODES * N_MODES]; // of rows: used ESCRs that select a pair of modes
     uint8_t row_of[MAX_OCCURRENCES];
     tl_netburst_rows rows;
 };
@@ -398,6 +400,13 @@ static void plan_source(const tl_netburst_feed *f, source *s, uint8_t owner) {
     s->escrs = s->is_watched ? escrs_of_mask(f, (tl_netburst_event)s->event, owner, 1u << s->bit) : 0;
 }
 
+static void plan_modes(tl_netburst_feed *f) {
+    for (uint32_t pair = 0; pair < N_MODES * N_MODES; pair++) {
+        const uint8_t bit = mode_bits[pair / N_MODES][pair % N_MODES];
+        f->mode_escrs[pair] = bit == 0xff ? 0 : escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << bit);
+    }
+}
+
 // Which ESCRs count what a thread does while it and the other one have these owners.
 static void plan_rows(tl_netburst_feed *f) {
     uint32_t owners = f->rows.active;
@@ -406,11 +415,15 @@ static void plan_rows(tl_netburst_feed *f) {
     if (owners == f->planned)
         return;
     f->planned = owners;
+    plan_modes(f);
     for (uint32_t i = 0; i < f->n->n_threads; i++) {
         feed_thread *t = &f->threads[i];
         for (uint32_t k = 0; k < t->n_watched; k++)
             plan_source(f, t->watched[k], t->run_owner);
         plan_source(f, &t->flushes, t->run_owner);
+        // A level is of the thread's owner, which is in `active`.
+        t->power_escrs = escrs_of_mask(f, TL_NB_GLOBAL_POWER_EVENTS, t->owner, 1);
+        t->stall_escrs = escrs_of_mask(f, TL_NB_RESOURCE_STALL, t->owner, 1 << 5);
         t->uops.escrs = t->insns.escrs = 0;
         if (f->tap.tells_all)
             continue;
@@ -419,8 +432,8 @@ static void plan_rows(tl_netburst_feed *f) {
     }
 }
 
-static void add_level(tl_netburst_feed *f, tl_netburst_event event, uint8_t owner, uint32_t mask) {
-    for (uint32_t left = escrs_of_mask(f, event, owner, mask); left != 0; left &= left - 1)
+static void add_level(tl_netburst_feed *f, uint32_t escrs) {
+    for (uint32_t left = escrs; left != 0; left &= left - 1)
         f->rows.level[__builtin_ctz(left)] += 1;
 }
 
@@ -474,9 +487,9 @@ static void open_rows(tl_netburst_feed *f) {
             t->cells->priv = t->h->priv;
         begin_columns(t);
         if (t->owner != 0)
-            add_level(f, TL_NB_GLOBAL_POWER_EVENTS, t->owner, 1);
+            add_level(f, t->power_escrs);
         if (t->cells->is_store_full)
-            add_level(f, TL_NB_RESOURCE_STALL, t->owner, 1 << 5);
+            add_level(f, t->stall_escrs);
     }
 }
 
@@ -593,13 +606,11 @@ static void add_modes_of_rows(tl_netburst_feed *f, const uint8_t modes[TL_NETBUR
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
         pairs[r] = (uint8_t)(modes[0][r] * N_MODES + modes[1][r]);
     for (uint8_t pair = 0; pair < N_MODES * N_MODES; pair++) {
-        const uint8_t bit = mode_bits[pair / N_MODES][pair % N_MODES];
-        const uint32_t escrs = bit == 0xff ? 0 : escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << bit);
-        if (escrs == 0)
+        if (f->mode_escrs[pair] == 0)
             continue;
         for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
             is_pair[r] = pairs[r] == pair;
-        add_column(f, escrs, is_pair);
+        add_column(f, f->mode_escrs[pair], is_pair);
     }
 }
 
@@ -1175,8 +1186,6 @@ static void begin_watch(feed_thread *t) {
     watch_source(w, &t->flushes, WATCH_FLUSHES);
     w->insns = t->insns.at[0] = watch_cell(w, t->insns.more[0], 0);
     w->uops = t->uops.at[0] = watch_cell(w, t->uops.more[0], 0);
-    for (uint32_t k = 0; k < TL_CLOCK_CELLS - 1; k++)
-        w->cells[w->n + k] = w->cells[0];
 }
 
 static void begin_sources(tl_netburst_feed *f, bool is_new) {
@@ -1403,7 +1412,7 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
     t->sources = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->sources);
     t->watched = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->watched);
     t->cells = &f->row.threads[index];
-    t->cells->columns = tl_arena_alloc(arena, (MAX_WATCHED_CELLS + TL_CLOCK_CELLS - 1) * sizeof *t->cells->columns);
+    t->cells->columns = tl_arena_alloc(arena, MAX_WATCHED_CELLS * sizeof *t->cells->columns);
     if (!t->sources || !t->watched || !t->cells->columns)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
     tl_status status = resolve("core.trace_insn", probe, hart, arena, &t->delivers, err);
