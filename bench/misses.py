@@ -9,7 +9,9 @@ whose speed is that of misses, or all with --targets. Parts are told by the func
 
 --targets takes the file that bench/run.py --json wrote, and prints for each guest instruction what it costs and what targets leave for it.
 Host instructions are those of callgrind, start-up included. "models" are accesses and fetches that miss their slot, memory and TLBs. Times are
-those of the file: wall time of each guest instruction, divided by the shares of --host-profile.
+those of the file: wall time of each guest instruction, divided by the shares of --host-profile. "for each miss" is in host instructions, where
+models take a fifth of the time: what the target leaves if time goes with host instructions, what models cost, and what the way out of
+translated code and back takes with the look-ups in both levels.
 """
 import argparse
 import json
@@ -37,6 +39,7 @@ PARTS = (  # (title, pattern of the function called, pattern of the function inl
 )
 REST, CODE = "everything else", "translated code"
 MEAN_TARGET, EACH_TARGET = 20, 12  # times the cache plugin
+MISSES_MATTER = 0.2  # of the time in models
 
 
 def functions_of(path):
@@ -124,11 +127,13 @@ def print_targets(args, workloads, rows):
     with open(args.targets, encoding="utf-8") as recorded:
         speeds = {row["name"]: row for row in json.load(recorded)["workloads"]}
     print("| program | host instructions: translated code | models | others | ns: translated code | models | others "
-          f"| {EACH_TARGET} times leaves | {MEAN_TARGET} times leaves | times the plugin | with translated code alone |")
-    print("|---|" + "--:|" * 10)
+          f"| {EACH_TARGET} times leaves | {MEAN_TARGET} times leaves | for each miss: {EACH_TARGET} times leaves | models | way and look-ups "
+          "| times the plugin | with translated code alone |")
+    print("|---|" + "--:|" * 13)
     logs = []
     for row in rows:
-        sums, _, _, n_guest = profile(args, workloads, row)
+        sums, misses, fetches, n_guest = profile(args, workloads, row)
+        way = sums[PARTS[0][0]] + sums[PARTS[1][0]]
         groups = {CODE: sums.pop(CODE, 0), REST: sums.pop(REST, 0)}
         host = [n / n_guest for n in (groups[CODE], sum(sums.values()), groups[REST])]
         speed = speeds[row["name"]]
@@ -137,11 +142,19 @@ def print_targets(args, workloads, rows):
         ns = [1000 / tally * part for part in parts]
         now, bound = tally / plugin, tally / plugin / parts[0]
         logs.append((math.log(now), math.log(bound)))
-        cells = [f"{n:.2f}" for n in host + ns + [1000 / plugin / EACH_TARGET, 1000 / plugin / MEAN_TARGET]] + [f"{now:.1f}", f"{bound:.1f}"]
+        each = 1000 / plugin / EACH_TARGET
+        cells = [f"{n:.2f}" for n in host + ns + [each, 1000 / plugin / MEAN_TARGET]]
+        if parts[1] >= MISSES_MATTER:
+            n_models = host[1] * n_guest / (misses + fetches)
+            left = max(0, each - ns[0] - ns[2]) / ns[1] * n_models
+            cells += [f"{left:.0f}", f"{n_models:.0f}", f"{way / misses:.0f}" if misses > fetches else ""]
+        else:
+            cells += [""] * 3
+        cells += [f"{now:.1f}", f"{bound:.1f}"]
         print(f"| {row['name']} | {' | '.join(cells)} |")
         sys.stdout.flush()
     means = [math.exp(sum(log[i] for log in logs) / len(logs)) for i in range(2)] if logs else [0, 0]
-    print(f"| geometric mean |{' |' * 8} {means[0]:.1f} | {means[1]:.1f} |")
+    print(f"| geometric mean |{' |' * 11} {means[0]:.1f} | {means[1]:.1f} |")
 
 
 def main():

@@ -100,8 +100,10 @@ static bool unknown_option(cli_parser *p, const char *word, int letter) {
                             perf_options[i].remedy);
     }
     if (!letter && n_word == 6 && strncmp(word, "--jobs", n_word) == 0)
-        return cli_fail(p, "--jobs: the harts of a run take turns on one processor of the host (docs/engine.md, \"Both host cores\"); "
-                           "tally sweep -j N runs machines side by side, and several tally processes run programs side by side");
+        return cli_fail(
+            p,
+            "--jobs: the harts of a run take turns on one processor of the host (docs/engine.md, \"Both host cores\"); "
+            "tally tenants --jobs N runs partitions of a chip side by side, tally sweep -j N machines, and several tally processes programs");
     if (letter)
         return cli_fail(p, "unknown option -%c; tally %s --help lists the options", letter, verb);
     const char *names[MAX_OPTIONS];

@@ -422,6 +422,8 @@ const cli_option cli_option_rows[] = {
     {P, OPT_PLOT, 0, "plot", "FILE", HOW,
      "Also draw into FILE, as SVG: error against the number of events, cycles of a read against the fabric.", "@files"},
 
+    {T, OPT_JOBS, 0, "jobs", "N", HOW,
+     "Run partitions on N processors of the host. Results do not depend on N. Default: 1. A run with a monitor uses one.", NULL},
     {T, OPT_INTERVAL, 'I', "interval", "LENGTH", WHAT,
      "Print counts at regular distances, too: 10ms, 500us or 1s of simulated time, or 500kc cycles.", NULL},
     {T, OPT_MONITOR, 0, "monitor", "NAME|none", WHAT,

@@ -118,6 +118,7 @@ int cli_tenants(const cli_options *options) {
     given.file = options->tenants;
     given.machine = options->run.machine;
     given.overrides = options->run.overrides;
+    given.n_jobs = options->n_jobs;
     given.engine = options->run.engine;
     given.interval = options->run.interval;
     given.interval_length = options->run.interval_length;

@@ -533,7 +533,7 @@ static const value_row rows[] = {
      .shown = "-j",
      .least = 1,
      .most = 4096,
-     .said = "write a number of cells at a time, from 1 to 4096"},
+     .said = "write a number from 1 to 4096"},
     {.id = OPT_SLURM, .kind = VALUE_TRUE, .offset = AT(uses_slurm)},
     {.id = OPT_ONLY, .kind = VALUE_OWN, .take = take_only},
     {.id = OPT_HELP, .kind = VALUE_TRUE, .offset = AT(wants_help)},

@@ -64,6 +64,9 @@ typedef struct tl_tenants_options {
     // records: a folder. Each confidential VM N gets vmN.records there, the sealed records for its
     // owner (tally/records.h), and vmN.key, which opens them. NULL: none. Keys are random.
     const char *records;
+    // Threads of the host that run partitions; 0 and 1: one. Results do not depend on it. A run
+    // with a monitor uses one.
+    uint32_t n_jobs;
 } tl_tenants_options;
 
 TL_API void tl_tenants_options_init(tl_tenants_options *ret_options);

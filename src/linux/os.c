@@ -412,9 +412,11 @@ static uint64_t horizon_of(tl_os *os, const tl_hart *h) {
     return tl_lesser(horizon, tl_run_horizon(&os->limits, os->machine, os->turns.running, h));
 }
 
-// Runs the turn of h, and turns after it in which nobody has anything to do but to run. A hart at
-// the limit of cycles begins no turn there, because the run may have ended.
-static void run_hart(tl_os *os, tl_hart *h, uint32_t running) {
+// Runs the turn of *h, and turns after it in which nobody has anything to do but to run. *h becomes
+// the hart that stopped. A hart at the limit of cycles begins no turn there, because the run may
+// have ended.
+static tl_stop run_turns(tl_os *os, tl_hart **ret_hart, uint32_t running) {
+    tl_hart *h = *ret_hart;
     os->hart = h;
     leave_kernel(os, h);
     os->turns.running = running;
@@ -424,11 +426,17 @@ static void run_hart(tl_os *os, tl_hart *h, uint32_t running) {
     bool is_steady = !os->perf && !tl_host_wait_is_needed(os) && h->now < os->limits.until_cycle;
     os->turns.attended |= 1u << h->id;
     os->turns.steady = is_steady ? os->turns.steady | 1u << h->id : os->turns.steady & ~(1u << h->id);
-    tl_stop stop = tl_machine_run_turns(os->machine, &os->turns, &os->turn, &h);
+    tl_stop stop = tl_machine_run_turns(os->machine, &os->turns, &os->turn, ret_hart);
+    h = *ret_hart;
     os->hart = h;
     os->now = h->now;
     if (tl_hart_is_watched(h))
         (void)tl_hart_poll(h);
+    return stop;
+}
+
+// The kernel does the step for which a turn stopped.
+static void attend_stop(tl_os *os, tl_hart *h, tl_stop stop) {
     // The kernel sees the stores that the others did before.
     if (stop == TL_STOP_TRAP && h->now > os->turn.first_until) {
         os->deferred |= 1u << h->id;
@@ -494,11 +502,56 @@ static void place_breaks(tl_os *os, const tl_os_limits *limits) {
     os->is_at_break = false;
 }
 
-tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err) {
-    (void)err;
+static void choose_turn(tl_os *os) {
+    if (!os->turn.hart || (os->turn.hart->now >= os->turn.end && os->turn.hart->run_vline == TL_NO_LINE))
+        os->turn = tl_machine_next(os->machine, os->busy_harts);
+}
+
+// Whether the next step of tl_os_run is to run a hart. Nothing outside of this kernel and its
+// machine is read or changed. False where it is not sure.
+static bool has_only_to_run(tl_os *os) {
+    if (os->has_ended || os->deferred != 0 || (os->transfer.n_bytes[0] | os->transfer.n_bytes[1]) != 0 || tl_host_wait_is_needed(os))
+        return false;
+    choose_turn(os);
+    tl_hart *h = os->turn.hart;
+    if (!h || h->attribution || h->run_vline != TL_NO_LINE || os->quantum_end <= h->now ||
+        (os->n_timers > 0 && os->timers[1]->cycle <= h->now))
+        return false;
+    tl_thread *t = (tl_thread *)h->client;
+    return !t->in_syscall && !tl_signal_is_deliverable(t) && !t->has_saved_blocked &&
+           h->now - t->slice_start < os->machine->config.os.slice_cycles && !tl_run_has_ended(&os->limits, os->machine, os->busy_harts, h);
+}
+
+bool tl_os_begin_ahead(tl_os *os, const tl_os_limits *limits) {
+    const bool has_breaks = limits->break_pc[0] != TL_NO_LINE || limits->break_pc[1] != TL_NO_LINE || limits->breaks;
+    if (os->is_ahead || os->perf || os->options.interrupted || has_breaks)
+        return false;
     place_breaks(os, limits);
     os->turns.steady = 0;
     tl_run_begin(&os->limits, limits->until_cycle, limits->until_instret);
+    if (!has_only_to_run(os))
+        return false;
+    os->is_ahead = true;
+    return true;
+}
+
+void tl_os_run_ahead(tl_os *os) {
+    do {
+        tl_hart *h = os->turn.hart;
+        os->ahead_stop = run_turns(os, &h, os->busy_harts);
+        os->ahead_hart = h;
+    } while (os->ahead_stop != TL_STOP_TRAP && os->ahead_stop != TL_STOP_BREAK && has_only_to_run(os));
+}
+
+tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err) {
+    (void)err;
+    place_breaks(os, limits);
+    tl_run_begin(&os->limits, limits->until_cycle, limits->until_instret);
+    if (os->is_ahead)
+        attend_stop(os, os->ahead_hart, os->ahead_stop);
+    else
+        os->turns.steady = 0;
+    os->is_ahead = false;
     for (;;) {
         uint32_t steady = os->turns.steady, attended = os->turns.attended;
         os->turns.steady = os->turns.attended = 0; // unless nothing is done but to run
@@ -518,8 +571,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             os->report = (tl_os_report){.stop = TL_OS_LIMIT};
             break;
         }
-        if (!os->turn.hart || (os->turn.hart->now >= os->turn.end && os->turn.hart->run_vline == TL_NO_LINE))
-            os->turn = tl_machine_next(os->machine, os->busy_harts);
+        choose_turn(os);
         tl_hart *h = os->turn.hart;
         if (!h && tl_os_next_context(os) != os->context) {
             stop_for_switch(os, tl_os_next_context(os));
@@ -583,7 +635,8 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
             continue;
         os->turns.steady = steady;
         os->turns.attended = attended;
-        run_hart(os, h, running);
+        const tl_stop stop = run_turns(os, &h, running);
+        attend_stop(os, h, stop);
         if (os->is_at_break)
             break;
     }

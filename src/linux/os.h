@@ -117,6 +117,12 @@ const char *tl_os_default_machine(uint16_t elf_machine);
 // missing program, interpreter or library directory, TL_EACCESS not executable.
 TL_MUST_CHECK tl_status tl_os_new(tl_machine *machine, const tl_os_options *options, tl_os **ret_os, tl_error *err);
 TL_MUST_CHECK tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_report, tl_error *err);
+// Begins a run that tl_os_run, with the same limits, will finish. tl_os_run_ahead is called once
+// between both, on any thread of the host, and no other function meanwhile. It runs harts up to the
+// first step that the kernel must do. It neither reads nor changes anything outside of the machine.
+// The result of tl_os_run does not depend on it. false: the next step is not to run a hart.
+bool tl_os_begin_ahead(tl_os *os, const tl_os_limits *limits);
+void tl_os_run_ahead(tl_os *os);
 void tl_os_free(tl_os *os); // NULL is fine
 
 // ---- Several contexts, and several kernels that take turns on one machine.

@@ -99,8 +99,11 @@ struct tl_os {
     struct tl_pev *perf; // perf_event.h; NULL: no event was ever opened
     // Bit k: the thread on hart k is in the kernel, by a trap, an interrupt or a switch.
     uint32_t in_kernel;
-    uint32_t busy_harts;                    // bit k: hart k has a thread
-    bool is_at_break;                       // the run ends here
+    uint32_t busy_harts; // bit k: hart k has a thread
+    bool is_at_break;    // the run ends here
+    bool is_ahead;       // tl_os_begin_ahead; ahead_hart has stopped then
+    tl_stop ahead_stop;
+    tl_hart *ahead_hart;
     tl_run_limits limits;                   // of the run
     tl_thread *dead;                        // ended threads, freed between events
     char *host_paths[TL_OS_MAX_HOST_PATHS]; // tl_os_host_path

@@ -272,6 +272,19 @@ static bool move_bursts(tl_chip *chip, uint64_t bound) {
     }
 }
 
+// Partitions without a horizon run at most ahead_cycles further than what all have reached.
+static uint64_t target_of(const tl_chip *chip, const part *p, uint64_t until) {
+    return tl_lesser(p->cycle + chip->plan.ahead_cycles, until);
+}
+
+static void begin_others(const tl_chip *chip, uint32_t partition, uint64_t until) {
+    for (uint32_t i = 0; i < chip->plan.n_partitions; i++) {
+        const part *p = &chip->parts[i];
+        if (i != partition && p->state == RUNS && !p->is_held && p->cycle < until)
+            chip->plan.runner.begin(chip->plan.runner.ctx, i, target_of(chip, p, until));
+    }
+}
+
 // *ret_stopped: tl_chip_run returns.
 static tl_status run_partition(tl_chip *chip, uint32_t partition, uint64_t until, bool *ret_stopped, tl_error *err) {
     part *p = &chip->parts[partition];
@@ -282,7 +295,9 @@ static tl_status run_partition(tl_chip *chip, uint32_t partition, uint64_t until
         *ret_stopped = true;
         return TL_OK;
     }
-    uint64_t target = tl_lesser(p->cycle + chip->plan.ahead_cycles, horizon != 0 ? horizon : until);
+    uint64_t target = target_of(chip, p, horizon != 0 ? horizon : until);
+    if (runner->begin)
+        begin_others(chip, partition, until);
     tl_status status = chip->plan.runner.run(chip->plan.runner.ctx, partition, target, &event, err);
     if (status != TL_OK)
         return status;

@@ -79,6 +79,10 @@ typedef struct tl_chip_runner {
     // A burst of a tag began at `cycle`, and totals hold it. Cycles do not decrease. NULL: nobody
     // listens.
     void (*moved)(void *ctx, uint64_t cycle, uint32_t tag);
+    // `run` of the partition with this `until` comes before anything else that concerns it, so its
+    // owner may begin, but must do nothing that others could notice. Called again meanwhile. NULL:
+    // nothing begins early.
+    void (*begin)(void *ctx, uint32_t partition, uint64_t until);
 } tl_chip_runner;
 
 enum { TL_CHIP_NO_TAG = UINT32_MAX };

@@ -170,7 +170,7 @@ static void run_chip_so(const script *scripts, uint32_t n, tl_chip_profile profi
                                .n_partitions = n,
                                .n_tags = 2 * n,
                                .ahead_cycles = ahead,
-                               .runner = {&p, play, resume, switch_over, ends_later ? horizon : NULL, answer, NULL}};
+                               .runner = {&p, play, resume, switch_over, ends_later ? horizon : NULL, answer, NULL, NULL}};
     tl_chip *chip;
     assert_int_equal(tl_chip_new(&plan, &chip, NULL), TL_OK);
     for (uint32_t i = 0; i < n; i++)

@@ -67,7 +67,8 @@ struct tl_hart_mem { // h->mem
     // Of views U and S, for executable pages without TL_PAGE_READ.
     tl_slot_set code_slots[TL_VIEW_M];
     tl_contender contender;
-    tl_agent walker; // agent of page-table accesses, which go through l1d
+    bool sets_no_bits; // walks are for a store that may never happen
+    tl_agent walker;   // agent of page-table accesses, which go through l1d
     _Alignas(64) tl_page_slot page_slots[TL_N_VIEWS * TL_PAGE_SLOTS];
     // Pages in the ITLB that a view may fetch from by their flags and by hm->open, for
     // tl_fetch_fixed. Direct-mapped by page number in each view. View M has none.

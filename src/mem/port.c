@@ -406,6 +406,53 @@ LOOK_UP(_fixed, FIXED)
 LOOK_UP(_alone, ALONE)
 #undef LOOK_UP
 
+// ---- Stores in two steps.
+
+// Line borders that the bytes cross.
+static uint32_t n_borders(const tl_hart *h, uint64_t address, uint32_t size_bytes) {
+    return ((address ^ (address + size_bytes - 1)) & h->line_mask) != 0;
+}
+
+static TL_NOINLINE bool look_up_unseen_page(tl_hart_mem *hm, uint64_t vaddr) {
+    piece p;
+    hm->sets_no_bits = true;
+    const bool is_done = translate_in_ram(hm, vaddr, TL_ACCESS_STORE, &p);
+    hm->sets_no_bits = hm->contender.is_permitted = false;
+    if (is_done)
+        (void)tl_page_slot_show(hm, vaddr, p.at.paddr, p.at.entry);
+    return is_done;
+}
+
+static bool look_up_store_page(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
+    if (TL_UNLIKELY(!find_page(h, vaddr, 0, true) && !look_up_unseen_page(tl_mem_of(h), vaddr)))
+        return false;
+    h->tally[TL_S_DTLB_ACCESS] += 1 + n_borders(h, vaddr, size_bytes);
+    return true;
+}
+
+static TL_NOINLINE void look_up_misaligned_lines(tl_hart_mem *hm, uint64_t paddr, uint32_t size_bytes) {
+    tl_hart *h = hm->h;
+    const uint32_t n_crossed = n_borders(h, paddr, size_bytes);
+    h->tally[TL_S_HART_MISALIGNED_STORE] += 1;
+    h->tally[TL_S_HART_LINE_CROSS] += n_crossed;
+    h->tally[TL_S_L1D_STORE] += n_crossed;
+    tl_stall(h, TL_S_HART_CYC_MISALIGNED, hm->memory->config.pipeline.misaligned_cycles);
+    (void)access_cache(hm, paddr, TL_USE_STORE);
+    if (n_crossed > 0)
+        (void)access_cache(hm, paddr + size_bytes - 1, TL_USE_STORE);
+}
+
+static void look_up_store_lines(tl_hart *h, uint64_t paddr, uint32_t size_bytes) {
+    tl_hart_mem *hm = tl_mem_of(h);
+    h->tally[TL_S_L1D_STORE] += 1;
+    hm->contender.is_permitted = true; // it has happened, so it waits for nobody
+    if (TL_UNLIKELY((paddr & (size_bytes - 1)) != 0))
+        look_up_misaligned_lines(hm, paddr, size_bytes);
+    else
+        (void)access_cache(hm, paddr, TL_USE_STORE);
+    hm->contender.is_permitted = false;
+}
+
 static uint64_t amo_result(tl_amo amo, uint64_t old, uint64_t operand, uint32_t size_bytes) {
     unsigned width = size_bytes * 8;
     int64_t a = tl_sext(old, width), b = tl_sext(operand, width);
@@ -603,7 +650,8 @@ static void protection_changed(tl_hart *h) {
     .drop_code = drop_code, .flush_translation = flush_translation, .broadcast_drop_code = broadcast_drop_code,                       \
     .broadcast_flush_translation = broadcast_flush_translation, .context_changed = context_changed, .rights_changed = rights_changed, \
     .protection_changed = protection_changed, .drop_translations = drop_translations, .line_at = line_at, .page_at = page_at,         \
-    .table_at = table_at, .maintain_line = maintain_line, .maintain_way = maintain_way, .drop_code_line = drop_code_line
+    .look_up_store_page = look_up_store_page, .look_up_store_lines = look_up_store_lines, .table_at = table_at,                       \
+    .maintain_line = maintain_line, .maintain_way = maintain_way, .drop_code_line = drop_code_line
 
 #define DATA(suffix)                                                                                            \
     .load = load##suffix, .store = store##suffix, .look_up = look_up##suffix, .reach_load = reach_load##suffix, \

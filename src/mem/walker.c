@@ -27,7 +27,7 @@ static tl_fault read_entry(const tl_page_walk *walk, uint64_t paddr, uint64_t *r
 static tl_fault write_entry(const tl_page_walk *walk, uint64_t paddr, uint64_t entry) {
     tl_hart_mem *hm = walk->ctx;
     tl_hart *h = hm->h;
-    if (!tl_is_unprotected(hm, paddr, TL_ACCESS_STORE, TL_VIEW_S))
+    if (hm->sets_no_bits || !tl_is_unprotected(hm, paddr, TL_ACCESS_STORE, TL_VIEW_S))
         return TL_FAULT_ACCESS;
     h->tally[TL_S_PTW_WRITE] += 1;
     h->tally[TL_S_L1D_STORE] += 1;

@@ -125,6 +125,7 @@ void tl_config_default(tl_config *ret_config) {
                .user_counters = 7},
         .code_cache_bytes = TL_CODE_CACHE_BYTES,
         .n_cold_runs = TL_COLD_RUNS,
+        .sparse_code_bytes = TL_SPARSE_CODE_BYTES,
     };
 }
 

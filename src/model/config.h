@@ -12,8 +12,9 @@
 #include "base/status.h"
 
 // Memory for decoded code, and as much for translated code, of each hart. Below the least, hardly a
-// function fits.
-enum { TL_CODE_CACHE_BYTES = 24 << 20, TL_MIN_CODE_CACHE_BYTES = 192 << 10, TL_COLD_RUNS = 64 };
+// function fits. The first blocks of a program fit the host's L1I, so their code is sparse:
+// it spends bytes where that spares instructions.
+enum { TL_CODE_CACHE_BYTES = 24 << 20, TL_MIN_CODE_CACHE_BYTES = 192 << 10, TL_COLD_RUNS = 64, TL_SPARSE_CODE_BYTES = 64 << 10 };
 
 enum { TL_MAX_HARTS = 8, TL_MAX_L2_SLICES = 16, TL_MAX_MEM_CHANNELS = 8, TL_MAX_WAYS = 64, TL_MAX_PARTITIONS = 7 };
 
@@ -216,6 +217,8 @@ typedef struct tl_config {
     // Settings of the host. They are no keys, because no count depends on them.
     uint32_t code_cache_bytes;
     uint32_t n_cold_runs; // of a block before it is translated
+    // Translated code of a hart beyond this is dense: its size costs more than its instructions.
+    uint32_t sparse_code_bytes;
 } tl_config;
 
 // Harts that share a core and its first-level caches.

@@ -206,6 +206,11 @@ typedef struct tl_mem_port {
     // Does the look-ups of a load or store and moves no bytes. false: no page of RAM permits it. A
     // device is never accessed.
     bool (*look_up)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, bool is_store);
+    // The look-ups of a store in two steps, of bytes that lie in one page. look_up_store_page:
+    // those of the DTLB, before the store has happened. Walks set no bits. false: as look_up.
+    // look_up_store_lines: those of the L1D, when it has happened. The bytes are in RAM.
+    bool (*look_up_store_page)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes);
+    void (*look_up_store_lines)(tl_hart *h, uint64_t paddr, uint32_t size_bytes);
     // h->mem_value becomes the old value, zero-extended.
     bool (*amo)(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, uint64_t operand);
     // h->mem_value becomes the bytes, zero-extended.

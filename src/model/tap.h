@@ -8,8 +8,9 @@
 // not must give equal records.
 //
 // Counts that events do not say (look-ups, misses, walks) are differences of the hart's tallies
-// from record to record: tl_hart.tally, tl_hart.core_tally. tl_tap.record is called when all of the
-// record's cycles have passed.
+// between records: tl_hart.tally, tl_hart.core_tally. tl_tap.record is called when all of the
+// record's cycles have passed. A stretch of idle cycles is told just before the record behind it,
+// when the tallies have the counts of both.
 #ifndef TL_MODEL_TAP_H
 #define TL_MODEL_TAP_H
 
@@ -31,9 +32,9 @@ typedef enum tl_uop_vain { // why a dispatch had no effect
     TL_UOP_EFFECTIVE,
     TL_UOP_NO_OPERAND,
     TL_UOP_NO_LINE,
-    TL_UOP_NO_TRANSLATION,
-    TL_UOP_SPLIT,    // a load that crosses a line, and hits
-    TL_UOP_NO_STORE, // an older store has bytes of the load, and cannot give them yet
+    TL_UOP_NO_TRANSLATION, // a load, or the address of a store
+    TL_UOP_SPLIT,          // a load that crosses a line, and hits
+    TL_UOP_NO_STORE,       // an older store has bytes of the load, and cannot give them yet
     TL_N_UOP_VAINS
 } tl_uop_vain;
 
@@ -56,8 +57,9 @@ typedef struct tl_uop_event {
     bool is_call, is_return; // RETIRE
     // ALONE that retired: it accessed a device. Members of RETIRE above are valid, too.
     bool is_device;
-    // RETIRE, TAKE_BACK: a load that missed the L1D, and one that missed the DTLB.
-    bool has_missed, has_missed_dtlb;
+    // RETIRE, TAKE_BACK: a load that missed the L1D. A load or a store that was looked up: it
+    // missed the DTLB, and it crosses a line.
+    bool has_missed, has_missed_dtlb, is_split;
     uint8_t size_bytes; // DISPATCH: of an access or an operand
 } tl_uop_event;
 
@@ -91,7 +93,7 @@ typedef struct tl_clock_record {
 // takes them itself. A clock with events, or with another state of the thread, is told. Threads of
 // a core share the rows. All fields but those the functions below write are the owner's.
 enum { TL_CLOCK_ROWS = 64, TL_CLOCK_TOTALS = TL_CLOCK_ROWS + 8 };
-enum { TL_CLOCK_CELLS = 4 };    // are taken at once
+enum { TL_CLOCK_CELLS = 16 };   // are taken at once
 typedef struct tl_clock_cells { // of a thread
     bool may_tell;              // a row, to the owner
     uint64_t until;             // the core takes no later clock itself
@@ -99,7 +101,7 @@ typedef struct tl_clock_cells { // of a thread
     bool is_store_full, tells_stores;
     tl_priv priv;
     uint32_t n;
-    const tl_cell *cells; // up to a multiple of TL_CLOCK_CELLS
+    const tl_cell *cells;
     // Their values before row 0, and at the end of each row that is filled.
     uint32_t (*columns)[TL_CLOCK_TOTALS];
     uint32_t n_filled;
@@ -148,17 +150,28 @@ static inline void tl_clock_cells_fill(tl_clock_cells *c, uint32_t n) {
     c->n_filled = c->n_filled < n ? n : c->n_filled;
 }
 
-// Row n of a thread whose other rows are filled.
+// Row n of a thread whose other rows are filled. Each cell costs three host instructions, as the
+// loop is unrolled.
 static inline void tl_clock_cells_copy(tl_clock_cells *c, uint32_t n, const uint64_t *tally) {
-    uint32_t *column = &c->columns[0][n + 1];
-    const tl_cell *cell = c->cells, *end = cell + c->n;
+    uint32_t *column = &c->columns[0][n + 1], left = c->n;
+    const tl_cell *cell = c->cells;
     c->n_filled = n + 1;
-    for (; cell < end; cell += TL_CLOCK_CELLS, column += TL_CLOCK_CELLS * TL_CLOCK_TOTALS) {
-        column[0] = (uint32_t)tally[cell[0]];
-        column[TL_CLOCK_TOTALS] = (uint32_t)tally[cell[1]];
-        column[2 * TL_CLOCK_TOTALS] = (uint32_t)tally[cell[2]];
-        column[3 * TL_CLOCK_TOTALS] = (uint32_t)tally[cell[3]];
+#define COPY(k) column[(k)*TL_CLOCK_TOTALS] = (uint32_t)tally[cell[k]];
+#define COPY_LAST(k)                     \
+    case (k) + 1: COPY(k) __attribute__((fallthrough));
+    for (; TL_UNLIKELY(left > TL_CLOCK_CELLS); left -= TL_CLOCK_CELLS) {
+        COPY(0) COPY(1) COPY(2) COPY(3) COPY(4) COPY(5) COPY(6) COPY(7)
+        COPY(8) COPY(9) COPY(10) COPY(11) COPY(12) COPY(13) COPY(14) COPY(15)
+        cell += TL_CLOCK_CELLS;
+        column += TL_CLOCK_CELLS * TL_CLOCK_TOTALS;
     }
+    switch (left) {
+        COPY_LAST(15) COPY_LAST(14) COPY_LAST(13) COPY_LAST(12) COPY_LAST(11) COPY_LAST(10) COPY_LAST(9) COPY_LAST(8)
+        COPY_LAST(7) COPY_LAST(6) COPY_LAST(5) COPY_LAST(4) COPY_LAST(3) COPY_LAST(2) COPY_LAST(1) COPY_LAST(0)
+    default: break;
+    }
+#undef COPY
+#undef COPY_LAST
 }
 
 // Takes a clock without events, of a thread that told the one under way, too. false: nothing has

@@ -141,6 +141,7 @@ typedef struct reader {
     const own *source;
     void *inner[TL_MAX_SIDES];
     tl_perf_count *counts;
+    tl_perf_part *parts;
 } reader;
 
 static tl_status check(const tl_source *source, const tl_machine *machine, tl_error *err) {
@@ -156,7 +157,8 @@ static tl_status attach(tl_source *source, tl_machine *machine, tl_arena *of_out
     own *o = (own *)source;
     reader *r = tl_arena_alloc(of_run, sizeof *r);
     tl_status status = TL_OK;
-    if (!r || !(r->counts = tl_arena_alloc(of_run, (size_t)o->n_harts * o->base.n_counted * sizeof *r->counts)))
+    if (!r || !(r->counts = tl_arena_alloc(of_run, (size_t)o->n_harts * o->base.n_counted * sizeof *r->counts)) ||
+        !(r->parts = tl_arena_alloc(of_run, (size_t)o->n_sides * TL_MAX_PERF_PARTS * sizeof *r->parts)))
         return tl_no_memory(err);
     r->source = o;
     *ret_reader = r;
@@ -216,6 +218,29 @@ static const tl_perf_count *read(void *r_, uint32_t *ret_n) {
     return r->counts;
 }
 
+// An event that the list names twice is one row.
+static uint32_t row_of(const own *o, uint32_t at, uint32_t index) {
+    uint32_t i = 0;
+    while (o->rows[i].side != at || o->rows[i].index != index)
+        i++;
+    return i;
+}
+
+static const tl_perf_part *read_parts(void *r_, uint32_t *ret_n) {
+    const reader *r = r_;
+    const own *o = r->source;
+    *ret_n = 0;
+    for (uint32_t s = 0; s < o->n_sides; s++) {
+        uint32_t n = 0;
+        const tl_perf_part *parts = r->inner[s] && o->sides[s].type->read_parts ? o->sides[s].type->read_parts(r->inner[s], &n) : NULL;
+        for (uint32_t i = 0; i < n; i++) {
+            r->parts[*ret_n] = parts[i];
+            r->parts[(*ret_n)++].event = row_of(o, s, parts[i].event);
+        }
+    }
+    return r->parts;
+}
+
 // ---- Both.
 
 static tl_status resolve_side(const tl_source_type *type, const char *events, const tl_run_options *options, const tl_config *config,
@@ -264,7 +289,8 @@ tl_status tl_sides_resolve(const tl_sides *sides, const tl_run_options *options,
                                .disable = disable,
                                .next_turn = next_turn,
                                .turn = turn,
-                               .read = read};
+                               .read = read,
+                               .read_parts = read_parts};
     o->base.type = &o->type;
     *ret_type = &o->type;
     *ret_source = &o->base;

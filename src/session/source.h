@@ -36,6 +36,8 @@ typedef struct tl_source {
     uint32_t n_unread;
 } tl_source;
 
+enum { TL_MAX_PERF_PARTS = 512 }; // of a source
+
 typedef struct tl_source_type {
     const tl_pmu_type *pmu;
     bool takes_selectors; // an event may be written rHEX, the selector itself
@@ -60,7 +62,8 @@ typedef struct tl_source_type {
     void (*turn)(void *reader);
     // Counts up to now: events of hart 0, then those of hart 1, ..
     const tl_perf_count *(*read)(void *reader, uint32_t *ret_n);
-    // Of the counts that `read` has just returned: parts by context. NULL hook: there are none.
+    // Of the counts that `read` has just returned: parts by context, at most TL_MAX_PERF_PARTS.
+    // NULL hook: there are none.
     const tl_perf_part *(*read_parts)(void *reader, uint32_t *ret_n);
 
     // Samples that software takes with this design while the program runs (tally record -P). NULL:

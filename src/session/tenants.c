@@ -19,6 +19,7 @@
 #include "session/run.h"
 #include "session/tenants_clients.h"
 #include "session/tenants_guest.h"
+#include "session/tenants_jobs.h"
 #include "session/tenants_monitor.h"
 #include "session/tenants_oob.h"
 #include "session/tenants_records.h"
@@ -81,6 +82,8 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
         return TL_OK;
     }
     tl_tenants_vm *v = p->vms[p->running];
+    if (t->jobs)
+        tl_tenants_jobs_wait(t->jobs, partition);
     for (;;) {
         uint32_t other;
         uint64_t limit = tl_lesser(until, p->turn_end);
@@ -142,6 +145,15 @@ static tl_status run_partition(void *ctx, uint32_t partition, uint64_t until, tl
             return TL_OK;
         }
     }
+}
+
+// Called with the `until` of run_partition.
+static void begin_partition(void *ctx, uint32_t partition, uint64_t until) {
+    tl_tenants *t = ctx;
+    const tl_tenants_part *p = &t->parts[partition];
+    tl_tenants_vm *v = p->n_vms > 0 && p->write_bytes == 0 ? p->vms[p->running] : NULL;
+    if (v && v->guest->begin_ahead && !tl_tenants_jobs_has(t->jobs, partition) && v->guest->begin_ahead(v, tl_lesser(until, p->turn_end)))
+        tl_tenants_jobs_add(t->jobs, partition, v->os);
 }
 
 static tl_status answer_partition(void *ctx, uint32_t partition, uint64_t cycle, tl_error *err) {
@@ -288,12 +300,12 @@ static tl_status run_nothing(void *ctx, uint32_t partition, uint64_t until, tl_c
 }
 
 static tl_status new_chip(tl_tenants *t, tl_error *err) {
-    const tl_chip_plan plan = {
-        .config = t->config.chip,
-        .profile = t->plan.profile,
-        .n_partitions = t->config.n_partitions,
-        .n_tags = t->n_accounts,
-        .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon, answer_partition, tl_tenants_moved}};
+    const tl_chip_plan plan = {.config = t->config.chip,
+                               .profile = t->plan.profile,
+                               .n_partitions = t->config.n_partitions,
+                               .n_tags = t->n_accounts,
+                               .runner = {t, run_nothing, resume_partition, switch_partition, tl_tenants_horizon, answer_partition,
+                                          tl_tenants_moved, t->jobs ? begin_partition : NULL}};
     tl_status status = tl_chip_new(&plan, &t->chip, err);
     for (uint32_t i = 0; status == TL_OK && i < t->config.n_partitions; i++)
         tl_chip_begin(t->chip, i, t->parts[i].account);
@@ -332,6 +344,7 @@ static tl_status new_machines(tl_tenants *t, tl_error *err) {
         return tl_session_no_engine(&t->config, err);
     t->config.code_cache_bytes = TL_CODE_CACHE_BYTES;
     t->config.n_cold_runs = TL_COLD_RUNS;
+    t->config.sparse_code_bytes = TL_SPARSE_CODE_BYTES;
     uint64_t ram_bytes[TL_MAX_PARTITIONS];
     for (uint32_t i = 0; i < t->config.n_partitions; i++)
         ram_bytes[i] = config_of(t, i).ram_bytes;
@@ -379,6 +392,8 @@ static tl_status build(tl_tenants *t, tl_error *err) {
         status = tl_tenants_monitor_open(t, err);
     for (uint32_t i = 0; i < t->plan.n_vms && status == TL_OK; i++)
         status = t->vms[i].guest->load(t, &t->vms[i], err);
+    if (status == TL_OK && t->options.n_jobs > 1 && !t->monitor)
+        status = tl_tenants_jobs_open((uint32_t)tl_lesser(t->options.n_jobs, t->config.n_partitions), &t->jobs, err);
     if (status == TL_OK)
         status = new_chip(t, err);
     if (status == TL_OK)
@@ -437,6 +452,7 @@ tl_status tl_tenants_open_with(const tl_tenants_options *options, const tl_chip_
 void tl_tenants_close(tl_tenants *t) {
     if (!t)
         return;
+    tl_tenants_jobs_close(t->jobs);
     tl_tenants_oob_close(t);
     tl_tenants_records_close(t);
     for (uint32_t i = 0; t->vms && i < t->plan.n_vms; i++) {
@@ -482,6 +498,8 @@ tl_status tl_tenants_run(tl_tenants *t, tl_run_state *ret_state, tl_error *err) 
     if (t->options.max_cycles != 0)
         until = tl_lesser(until, t->options.max_cycles);
     tl_status status = t->monitor ? tl_tenants_run_monitored(t, until, &is_done, err) : tl_chip_run(t->chip, until, &is_done, err);
+    if (t->jobs)
+        tl_tenants_jobs_settle(t->jobs);
     if (status != TL_OK) {
         tl_tenants_end(t, TL_END_FAILED);
         return status;

@@ -15,6 +15,8 @@ struct tl_tenants_guest_type {
     TL_MUST_CHECK tl_status (*load)(tl_tenants *t, tl_tenants_vm *v, tl_error *err);
     // As tl_os_run, until every hart has reached the cycle.
     TL_MUST_CHECK tl_status (*run)(tl_tenants_vm *v, uint64_t until_cycle, tl_os_report *ret_report, tl_error *err);
+    // As tl_os_begin_ahead. NULL: never.
+    bool (*begin_ahead)(tl_tenants_vm *v, uint64_t until_cycle);
     // The read of TL_OS_READ can be answered now: the monitor stands at its cycle. NULL: there are
     // no reads.
     void (*answer)(tl_tenants_vm *v);

@@ -63,8 +63,17 @@ static tl_status load(tl_tenants *t, tl_tenants_vm *v, tl_error *err) {
     return status;
 }
 
+static tl_os_limits limits_of(uint64_t until_cycle) {
+    return (tl_os_limits){.until_cycle = until_cycle, .until_instret = UINT64_MAX, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+}
+
+static bool begin_ahead(tl_tenants_vm *v, uint64_t until_cycle) {
+    const tl_os_limits limits = limits_of(until_cycle);
+    return tl_os_begin_ahead(v->os, &limits);
+}
+
 static tl_status run(tl_tenants_vm *v, uint64_t until_cycle, tl_os_report *ret_report, tl_error *err) {
-    const tl_os_limits limits = {.until_cycle = until_cycle, .until_instret = UINT64_MAX, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+    const tl_os_limits limits = limits_of(until_cycle);
     return tl_os_run(v->os, &limits, ret_report, err);
 }
 
@@ -86,6 +95,7 @@ static void free_programs(tl_tenants_vm *v) { tl_os_free(v->os); }
 
 const tl_tenants_guest_type tl_tenants_programs = {.load = load,
                                                    .run = run,
+                                                   .begin_ahead = begin_ahead,
                                                    .halt = halt,
                                                    .leave = leave,
                                                    .enter = enter,

@@ -88,7 +88,8 @@ struct tl_tenants {
     tl_arena arena;
     const tl_engine_type *engine;
     tl_chip *chip;
-    tl_chip_memory memory; // RAM of all partitions
+    struct tl_tenants_jobs *jobs; // NULL: one thread of the host does everything
+    tl_chip_memory memory;        // RAM of all partitions
     tl_tenants_part parts[TL_MAX_PARTITIONS];
     tl_tenants_vm *vms;
     tl_tenants_account *accounts;

@@ -463,11 +463,11 @@ static uint64_t count_specified(const wild *w, uint64_t seed) {
 }
 
 static const fast_engine wild_engines[] = {
-    {"interp", &tl_engine_interp, 0},
+    {"interp", &tl_engine_interp, 0, 0},
 #ifdef TL_HAS_TRANSLATOR
-    {"translate", &tl_engine_translate, 0},
-    {"translate_after_1", &tl_engine_translate, 1},
-    {"translate_after_64", &tl_engine_translate, 64},
+    {"translate", &tl_engine_translate, 0, UINT32_MAX},
+    {"dense_after_1", &tl_engine_translate, 1, 0},
+    {"dense_after_64", &tl_engine_translate, 64, 0},
 #endif
 };
 static const char *engine_name;

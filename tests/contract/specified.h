@@ -158,6 +158,6 @@ static const tl_engine_type watched_core = {.name = "watched",
                                             .run = watched_run,
                                             .sync = watched_sync,
                                             .overshoot_cycles = watched_overshoot_cycles};
-static const fast_engine watched_engine = {"watched", &watched_core, 0};
+static const fast_engine watched_engine = {"watched", &watched_core, 0, 0};
 
 #endif

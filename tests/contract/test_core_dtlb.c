@@ -275,60 +275,114 @@ static void test_a_store_in_flight_follows_its_page(void **state) {
     close_machine(machine);
 }
 
-// ---- Replay tags of the Pentium 4, against an oracle that follows each load by itself.
+// ---- Replay tags of the Pentium 4, against an oracle that follows each access by itself.
 
-enum { CAUSE_LINE = 1, CAUSE_TRANSLATION = 4, ALL_CAUSES = 8, KIND_LOADS = 1, KIND_STORES = 2 };
+enum { CAUSE_LINE = 1, CAUSE_TRANSLATION = 2, CAUSE_SPLIT = 4, ALL_CAUSES = 8, KIND_LOADS = 1, KIND_STORES = 2 };
 
-// A thread dispatches one load in a cycle, so the misses of that cycle are its own.
+typedef struct accesses {                               // of a thread: its loads, or its stores
+    uint64_t n;                                         // retired
+    uint8_t causes[TL_MAX_IN_FLIGHT];                   // by number of the instruction
+    uint64_t n_retired[ALL_CAUSES], n_back[ALL_CAUSES]; // by causes
+} accesses;
+
+// A thread dispatches one load and one address of a store in a cycle, so the misses of that cycle
+// are their own.
 typedef struct oracle {
     tl_tap tap;
-    uint64_t dtlb_misses, line_misses, n_loads;
-    uint8_t missed[TL_MAX_IN_FLIGHT];                   // causes, by number of the instruction
-    uint64_t n_retired[ALL_CAUSES], n_back[ALL_CAUSES]; // loads by causes
+    uint64_t load_dtlb, store_dtlb, load_misses, load_lines; // tallies before the next dispatch
+    accesses loads, stores;
 } oracle;
 
-static uint64_t line_misses_of(const tl_hart *h) { return h->tally[TL_S_L1D_LOAD_MISS] - h->tally[TL_S_L1D_WALK_MISS]; }
-
-static void follow_load(oracle *o, const tl_uop_event *event, uint8_t causes) {
-    uint8_t *missed = &o->missed[event->seq % TL_MAX_IN_FLIGHT];
+static void follow(accesses *a, const tl_uop_event *event, uint8_t causes) {
+    uint8_t *known = &a->causes[event->seq % TL_MAX_IN_FLIGHT];
     switch ((tl_uop_step)event->step) {
-    case TL_UOP_RENAME: *missed = 0; break;
-    case TL_UOP_DISPATCH: *missed |= causes; break;
+    case TL_UOP_RENAME: *known = 0; break;
+    case TL_UOP_DISPATCH: *known |= causes; break;
     case TL_UOP_RETIRE:
-        o->n_loads += 1;
-        o->n_retired[*missed] += 1;
+        a->n += 1;
+        a->n_retired[*known] += 1;
         break;
-    case TL_UOP_TAKE_BACK: o->n_back[event->n_uops > 0 ? *missed : 0] += 1; break;
+    case TL_UOP_TAKE_BACK: a->n_back[event->n_uops > 0 ? *known : 0] += 1; break;
     default: break;
     }
 }
 
-static void follow_loads(tl_tap *tap, const tl_cycle_record *record) {
-    oracle *o = (oracle *)(void *)tap;
-    const uint64_t dtlb = record->h->tally[TL_S_DTLB_LOAD_MISS], line = line_misses_of(record->h);
-    const uint8_t causes = (uint8_t)((line != o->line_misses ? CAUSE_LINE : 0) | (dtlb != o->dtlb_misses ? CAUSE_TRANSLATION : 0));
-    uint32_t n_dispatched = 0;
-    for (uint32_t i = 0; i < record->n_events; i++) {
-        if (record->events[i].cls != TL_CLASS_LOAD)
-            continue;
-        n_dispatched += record->events[i].step == TL_UOP_DISPATCH;
-        follow_load(o, &record->events[i], causes);
-    }
-    assert_true(n_dispatched <= 1);
-    if (n_dispatched == 0) // idle cycles before this one may be told with its tallies
-        return;
-    o->dtlb_misses = dtlb;
-    o->line_misses = line;
+static bool is_of(const tl_uop_event *event, tl_class cls) {
+    return event->cls == cls && !(event->step == TL_UOP_DISPATCH && event->uop == 1);
 }
 
-static uint64_t with_a_cause(const uint64_t loads[ALL_CAUSES], uint32_t causes) {
-    uint64_t n = 0;
-    for (uint32_t missed = 1; missed < ALL_CAUSES; missed++)
-        n += missed & causes ? loads[missed] : 0;
+static uint32_t n_dispatched(const tl_cycle_record *record, tl_class cls) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < record->n_events; i++)
+        n += is_of(&record->events[i], cls) && record->events[i].step == TL_UOP_DISPATCH;
     return n;
 }
 
-// Loads and stores of 128 pages by chance. One load in two is on a path that is not taken.
+static void follow_all(accesses *a, const tl_cycle_record *record, tl_class cls, uint8_t causes) {
+    for (uint32_t i = 0; i < record->n_events; i++)
+        if (is_of(&record->events[i], cls))
+            follow(a, &record->events[i], causes);
+}
+
+// Tallies are compared where something of the kind is dispatched, because idle cycles before this
+// one may be told with its tallies.
+static void follow_loads(oracle *o, const tl_cycle_record *record) {
+    const uint64_t *t = record->h->tally, lines = t[TL_S_L1D_LOAD] - t[TL_S_L1D_WALK];
+    const uint64_t misses = t[TL_S_L1D_LOAD_MISS] - t[TL_S_L1D_WALK_MISS];
+    const bool misses_page = t[TL_S_DTLB_LOAD_MISS] != o->load_dtlb, misses_line = misses != o->load_misses;
+    const bool is_split = lines == o->load_lines + 2;
+    const uint32_t n = n_dispatched(record, TL_CLASS_LOAD);
+    follow_all(&o->loads, record, TL_CLASS_LOAD,
+               (uint8_t)((misses_page ? CAUSE_TRANSLATION : 0) | (misses_line ? CAUSE_LINE : 0) | (is_split ? CAUSE_SPLIT : 0)));
+    assert_true(n <= 1);
+    if (n == 0)
+        return;
+    o->load_dtlb = t[TL_S_DTLB_LOAD_MISS];
+    o->load_misses = misses;
+    o->load_lines = lines;
+}
+
+// A store is split where its bytes are.
+static void follow_stores(oracle *o, const tl_cycle_record *record) {
+    const uint64_t dtlb = record->h->tally[TL_S_DTLB_STORE_MISS];
+    const uint8_t causes = dtlb != o->store_dtlb ? CAUSE_TRANSLATION : 0;
+    for (uint32_t i = 0; i < record->n_events; i++) {
+        const tl_uop_event *event = &record->events[i];
+        const bool is_split = event->vaddr % 64 + event->size_bytes > 64 && event->vain != TL_UOP_NO_OPERAND;
+        if (is_of(event, TL_CLASS_STORE))
+            follow(&o->stores, event, (uint8_t)(causes | (is_split ? CAUSE_SPLIT : 0)));
+    }
+    const uint32_t n = n_dispatched(record, TL_CLASS_STORE);
+    assert_true(n <= 1);
+    if (n > 0)
+        o->store_dtlb = dtlb;
+}
+
+static void follow_cycle(tl_tap *tap, const tl_cycle_record *record) {
+    oracle *o = (oracle *)(void *)tap;
+    follow_loads(o, record);
+    follow_stores(o, record);
+}
+
+static uint64_t with_a_cause(const uint64_t by_causes[ALL_CAUSES], uint32_t causes) {
+    uint64_t n = 0;
+    for (uint32_t known = 1; known < ALL_CAUSES; known++)
+        n += known & causes ? by_causes[known] : 0;
+    return n;
+}
+
+static uint64_t retired_of(const oracle *o, uint32_t causes, uint32_t kinds) {
+    return (kinds & KIND_LOADS ? with_a_cause(o->loads.n_retired, causes) : 0) +
+           (kinds & KIND_STORES ? with_a_cause(o->stores.n_retired, causes) : 0);
+}
+
+static uint64_t back_of(const oracle *o, uint32_t causes, uint32_t kinds) {
+    return (kinds & KIND_LOADS ? with_a_cause(o->loads.n_back, causes) : 0) +
+           (kinds & KIND_STORES ? with_a_cause(o->stores.n_back, causes) : 0);
+}
+
+// Loads and stores of 128 pages by chance, some across borders of lines. One load in two, and one
+// store in two, is on a path that is not taken.
 static void put_random_program(tl_machine *machine, uint32_t thread) {
     enum { X = T2, FACTOR = A1, LATE = 13, PLACE = 28, OTHER = 29, BASE = 30, MASK = 31 };
     const uint32_t words[] = {
@@ -355,14 +409,29 @@ static void put_random_program(tl_machine *machine, uint32_t thread) {
     tl_rv(h)->x[X] = 12345 + thread;
     tl_rv(h)->x[FACTOR] = UINT64_C(6364136223846793005);
     tl_rv(h)->x[BASE] = TL_RAM_BASE_PADDR + RING;
-    tl_rv(h)->x[MASK] = 0x7fff8;
+    tl_rv(h)->x[MASK] = 0x7f7ff; // within the page
+}
+
+// Split loads are tagged by SAAT_ESCR1, and split stores by SAAT_ESCR0, while a counter of their
+// block runs.
+static void let_splits_tag(tl_netburst *n, uint32_t thread) {
+    const uint64_t owner = (uint64_t)(thread == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR) | 2ull << TL_ESCR_MASK_LSB;
+    wrmsr(n, 0x3af, owner | 4ull << TL_ESCR_EVENT_LSB);
+    wrmsr(n, 0x3ae, owner | 5ull << TL_ESCR_EVENT_LSB);
+    wrmsr(n, TL_MSR_CCCR + 8, 0x00035000);
+    wrmsr(n, TL_MSR_CCCR + 10, 0x00035000);
+}
+
+static uint32_t pebs_causes(uint32_t causes) {
+    return (causes & CAUSE_LINE ? 1u << 0 : 0) | (causes & CAUSE_TRANSLATION ? 1u << 2 : 0) | (causes & CAUSE_SPLIT ? 1u << 10 : 0);
 }
 
 // Event replay_event of the thread: NBOGUS on counter 12, BOGUS on counter 14.
 static void count_tags(tl_netburst *n, uint32_t causes, uint32_t kinds, uint32_t thread) {
     const uint64_t event = 9ull << TL_ESCR_EVENT_LSB | (thread == 0 ? TL_ESCR_T0_USR : TL_ESCR_T1_USR);
     wrmsr(n, TL_MSR_PEBS_MATRIX_VERT, kinds);
-    wrmsr(n, TL_MSR_PEBS_ENABLE, TL_PEBS_UOP_TAG | causes);
+    wrmsr(n, TL_MSR_PEBS_ENABLE, TL_PEBS_UOP_TAG | pebs_causes(causes));
+    let_splits_tag(n, thread);
     wrmsr(n, 0x3cc, event | 1ull << TL_ESCR_MASK_LSB);
     wrmsr(n, 0x3cd, event | 2ull << TL_ESCR_MASK_LSB);
     wrmsr(n, TL_MSR_CCCR + 12, 0x0003b000);
@@ -373,7 +442,7 @@ static void count_tags(tl_netburst *n, uint32_t causes, uint32_t kinds, uint32_t
 static void attach_oracles(const tl_machine *machine, oracle ret_oracles[N]) {
     tl_error err;
     for (uint32_t i = 0; i < N; i++) {
-        ret_oracles[i] = (oracle){.tap = {.record = follow_loads}};
+        ret_oracles[i] = (oracle){.tap = {.record = follow_cycle}};
         assert_int_equal(machine->engine->tap(machine->harts[i], &ret_oracles[i].tap, &err), TL_OK);
     }
 }
@@ -386,15 +455,15 @@ static void check_tags_of(tl_machine *machine, uint32_t running, uint32_t thread
     const uint64_t retired = rdmsr(n, TL_MSR_COUNTER + 12), bogus = rdmsr(n, TL_MSR_COUNTER + 14);
     const oracle before = *o;
     run_threads(machine, running, 3000);
-    uint64_t want = with_a_cause(o->n_retired, causes) - with_a_cause(before.n_retired, causes);
-    uint64_t back = with_a_cause(o->n_back, causes) - with_a_cause(before.n_back, causes);
-    if (!(kinds & KIND_LOADS))
-        want = back = 0;
-    assert_int_equal(rdmsr(n, TL_MSR_COUNTER + 12) - retired, want);
+    const uint64_t want = retired_of(o, causes, kinds) - retired_of(&before, causes, kinds);
+    const uint64_t back = back_of(o, causes, kinds) - back_of(&before, causes, kinds);
+    if (rdmsr(n, TL_MSR_COUNTER + 12) - retired != want)
+        fail_msg("thread %u, causes %u, kinds %u: %" PRIu64 " tags, wanted %" PRIu64, thread, causes, kinds,
+                 rdmsr(n, TL_MSR_COUNTER + 12) - retired, want);
     // Some are taken back, and have not left.
     const uint64_t left = rdmsr(n, TL_MSR_COUNTER + 14) - bogus;
     if (left > back + 16 || back > left + 16)
-        fail_msg("%" PRIu64 " bogus uops have a tag, %" PRIu64 " loads were taken back", left, back);
+        fail_msg("%" PRIu64 " bogus uops have a tag, %" PRIu64 " were taken back", left, back);
 }
 
 static void check_tags(tl_machine *machine, uint32_t running, uint32_t causes, uint32_t kinds, const oracle oracles[N]) {
@@ -410,21 +479,37 @@ static void check_random_tags(const char *const *overrides, uint32_t running) {
     put_random_program(machine, 1);
     attach_oracles(machine, oracles);
     run_threads(machine, running, 100);
+    for (uint32_t kinds = KIND_LOADS; kinds <= (KIND_LOADS | KIND_STORES); kinds++) {
+        check_tags(machine, running, CAUSE_TRANSLATION, kinds, oracles);
+        check_tags(machine, running, CAUSE_SPLIT, kinds, oracles);
+    }
     check_tags(machine, running, CAUSE_LINE, KIND_LOADS, oracles);
-    check_tags(machine, running, CAUSE_TRANSLATION, KIND_LOADS, oracles);
     check_tags(machine, running, CAUSE_LINE | CAUSE_TRANSLATION, KIND_LOADS, oracles);
-    check_tags(machine, running, CAUSE_TRANSLATION, KIND_LOADS | KIND_STORES, oracles);
-    check_tags(machine, running, CAUSE_TRANSLATION, KIND_STORES, oracles);
-    for (uint32_t thread = 0; thread < N; thread++)
-        assert_int_equal(signal_of(machine, thread, "core.load_dtlb_miss_wrong"), with_a_cause(oracles[thread].n_back, CAUSE_TRANSLATION));
-    const uint64_t *n = oracles[0].n_retired;
-    if (n[0] < 20 || n[CAUSE_LINE] < 20 || n[CAUSE_TRANSLATION] < 5 || n[CAUSE_LINE | CAUSE_TRANSLATION] < 50)
-        fail_msg("loads by causes: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, n[0], n[1], n[4], n[5]);
-    assert_true(with_a_cause(oracles[0].n_back, CAUSE_TRANSLATION) > 10);
+    check_tags(machine, running, CAUSE_TRANSLATION | CAUSE_SPLIT, KIND_LOADS | KIND_STORES, oracles);
+    for (uint32_t thread = 0; thread < N; thread++) {
+        const oracle *o = &oracles[thread];
+        tl_error err;
+        // Tells what is left.
+        assert_int_equal(machine->engine->tap(machine->harts[thread], NULL, &err), TL_OK);
+        assert_int_equal(signal_of(machine, thread, "core.load_dtlb_miss_wrong"), with_a_cause(o->loads.n_back, CAUSE_TRANSLATION));
+        assert_int_equal(signal_of(machine, thread, "core.store_dtlb_miss_wrong"), with_a_cause(o->stores.n_back, CAUSE_TRANSLATION));
+        assert_int_equal(signal_of(machine, thread, "core.load_split_wrong"), with_a_cause(o->loads.n_back, CAUSE_SPLIT));
+    }
+    // Loads that miss a translation alone are few, because lines go sooner than pages.
+    const uint64_t *n = oracles[0].loads.n_retired;
+    for (uint32_t causes = 0; causes < ALL_CAUSES; causes++)
+        if (n[causes] < (causes == CAUSE_TRANSLATION ? 1 : 20) && causes != (CAUSE_TRANSLATION | CAUSE_SPLIT))
+            fail_msg("%" PRIu64 " loads have the causes %u", n[causes], causes);
+    n = oracles[0].stores.n_retired;
+    if (n[0] < 20 || n[CAUSE_SPLIT] < 5 || n[CAUSE_TRANSLATION] < 20 || n[CAUSE_TRANSLATION | CAUSE_SPLIT] < 5)
+        fail_msg("stores by causes: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, n[0], n[2], n[4], n[6]);
+    assert_true(back_of(&oracles[0], CAUSE_TRANSLATION, KIND_LOADS) > 10);
+    assert_true(back_of(&oracles[0], CAUSE_TRANSLATION, KIND_STORES) > 10);
+    assert_true(back_of(&oracles[0], CAUSE_SPLIT, KIND_LOADS) > 10);
     close_machine(machine);
 }
 
-static void test_tags_of_misses_are_those_of_each_load(void **state) {
+static void test_tags_of_replays_are_those_of_each_access(void **state) {
     (void)state;
     static const char *const machines[][4] = {
         {"pentium4=on"},
@@ -450,8 +535,9 @@ static void test_each_load_of_a_long_ring_has_the_tag_of_its_translation(void **
         check_tags(machine, running, CAUSE_TRANSLATION, KIND_LOADS, oracles);
         for (uint32_t thread = 0; thread < N; thread++)
             if (running >> thread & 1) {
-                assert_true(oracles[thread].n_loads > 2000);
-                assert_int_equal(with_a_cause(oracles[thread].n_retired, CAUSE_TRANSLATION), oracles[thread].n_loads);
+                const accesses *loads = &oracles[thread].loads;
+                assert_true(loads->n > 2000);
+                assert_int_equal(with_a_cause(loads->n_retired, CAUSE_TRANSLATION), loads->n);
             }
         close_machine(machine);
     }
@@ -465,7 +551,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_threads_with_a_dtlb_each_take_nothing),
     cmocka_unit_test(test_two_rings_fit_or_thrash_together),
     cmocka_unit_test(test_a_flush_drops_the_entries_of_its_thread),
-    cmocka_unit_test(test_tags_of_misses_are_those_of_each_load),
+    cmocka_unit_test(test_tags_of_replays_are_those_of_each_access),
     cmocka_unit_test(test_each_load_of_a_long_ring_has_the_tag_of_its_translation),
 };
 TL_TEST_MAIN(tests)

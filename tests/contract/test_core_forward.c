@@ -132,6 +132,7 @@ static tl_config choose_tage(uint64_t seed, const fast_engine *fast) {
     config.bp.min_history = 4;
     config.bp.max_history = 100;
     config.n_cold_runs = fast->n_cold_runs;
+    config.sparse_code_bytes = fast->sparse_code_bytes;
     return config;
 }
 

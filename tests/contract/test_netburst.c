@@ -83,7 +83,8 @@ static const counted rows[] = {
     {"trace cache misses", 0x3b2, 0, 0, 0x03, 1, "core.trace_lookup", "core.trace_hit"},
     {"running clocks", 0x3a2, 6, 0, 0x13, 1, "hart.cycle", NULL},
     {"store buffers full", 0x3ca, 1, 12, 0x01, 1 << 5, "core.stall_stores", NULL},
-    {"split loads", 0x3ae, 2, 8, 0x04, 2, "core.load_split", NULL},
+    {"split loads", 0x3ae, 2, 8, 0x08, 1, "core.load_split", NULL},
+    {"replays of split loads", 0x3ae, 2, 8, 0x04, 2, "core.in_vain_split", NULL},
     {"MOB replays", 0x3aa, 2, 0, 0x03, 16, "core.in_vain_store", NULL},
 };
 

@@ -3,10 +3,10 @@
 // is the code of each hart when each block was made and, patched, at the end. There are the facts
 // to hold it against: thunks, blocks, beginnings of instructions.
 //
-//   emitted_code FOLDER RUNS random SEED small|usual        random code in three modes that changes
-//   emitted_code FOLDER RUNS guest HARTS PROGRAM [ARG...]   a Linux program
+//   emitted_code FOLDER ENGINE random SEED small|usual        random code in three modes that changes
+//   emitted_code FOLDER ENGINE guest HARTS PROGRAM [ARG...]   a Linux program
 //
-// A block is translated when it has run RUNS times.
+// ENGINE is a translating one of contract/engines.h.
 #include "model/engine.h"
 
 #ifdef TL_HAS_TRANSLATOR
@@ -142,7 +142,17 @@ static void write_facts(const char *folder, const watcher *w) {
                   {"fetch", t->fetch_thunk},
                   {"reach_load", t->reach_thunks[false]},
                   {"reach_store", t->reach_thunks[true]},
-                  {"jump", t->jump_thunk},
+                  {"jump", t->jump_thunks[false]},
+                  {"jump_link", t->jump_thunks[true]},
+                  {"register_u", t->register_thunks[false][TL_VIEW_U]},
+                  {"register_s", t->register_thunks[false][TL_VIEW_S]},
+                  {"register_m", t->register_thunks[false][TL_VIEW_M]},
+                  {"register_link_u", t->register_thunks[true][TL_VIEW_U]},
+                  {"register_link_s", t->register_thunks[true][TL_VIEW_S]},
+                  {"register_link_m", t->register_thunks[true][TL_VIEW_M]},
+                  {"return_u", t->return_thunks[TL_VIEW_U]},
+                  {"return_s", t->return_thunks[TL_VIEW_S]},
+                  {"return_m", t->return_thunks[TL_VIEW_M]},
                   {"not_taken", t->branch_thunks[false]},
                   {"taken", t->branch_thunks[true]}};
     uintptr_t anchor;
@@ -177,8 +187,9 @@ static void write_facts(const char *folder, const watcher *w) {
     for (uint32_t i = 0; i < w->n_pieces; i++) {
         const piece *p = &w->pieces[i];
         const tl_block *b = p->block;
-        fprintf(f, "piece %s %x %x %" PRIxPTR " %" PRIxPTR " %" PRIxPTR " %" PRIxPTR " %x %d %" PRIx64, p->is_cold ? "cold" : "hot", p->at,
-                p->n_bytes, (uintptr_t)b, (uintptr_t)b->code, (uintptr_t)b->near, (uintptr_t)b->start, b->n_insns, b->is_stale, b->pc);
+        fprintf(f, "piece %s %x %x %" PRIxPTR " %" PRIxPTR " %" PRIxPTR " %" PRIxPTR " %x %d %" PRIx64 " %" PRIxPTR,
+                p->is_cold ? "cold" : "hot", p->at, p->n_bytes, (uintptr_t)b, (uintptr_t)b->code, (uintptr_t)b->near, (uintptr_t)b->start,
+                b->n_insns, b->is_stale, b->pc, (uintptr_t)b->exit_pend);
         for (uint32_t k = 0; k < p->n_lines; k++)
             fprintf(f, " %x", p->lines[k]);
         fprintf(f, "\n");
@@ -199,11 +210,10 @@ static void write_all(const char *folder, tl_machine *machine) {
 
 // ---- what is run ----
 
-static tl_machine *machine_new(const tl_config *config, uint32_t n_cold_runs) {
+static tl_machine *machine_new(const tl_config *config, const fast_engine *engine) {
     tl_machine *machine;
     tl_error err = {0};
-    const fast_engine engine = {"translate", &tl_engine_translate, n_cold_runs};
-    if (machine_with(&engine, config, &machine, &err) != TL_OK)
+    if (machine_with(engine, config, &machine, &err) != TL_OK)
         die(err.text);
     watch(machine);
     return machine;
@@ -236,7 +246,7 @@ static void scatter(tl_hart *h, rng *r) {
     h->is_waiting = false;
 }
 
-static void run_random(const char *folder, uint32_t n_cold_runs, uint64_t seed, bool is_small) {
+static void run_random(const char *folder, const fast_engine *engine, uint64_t seed, bool is_small) {
     tl_config config;
     tl_config_default(&config);
     config.ram_bytes = 16 << 20;
@@ -246,7 +256,7 @@ static void run_random(const char *folder, uint32_t n_cold_runs, uint64_t seed, 
         config.bp.ras_entries = 0;
         config.code_cache_bytes = 4 << 20;
     }
-    tl_machine *machine = machine_new(&config, n_cold_runs);
+    tl_machine *machine = machine_new(&config, engine);
     tl_hart *h = machine->harts[0];
     rng r = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
     tl_privileged_reset(h);
@@ -269,12 +279,12 @@ static void run_random(const char *folder, uint32_t n_cold_runs, uint64_t seed, 
     tl_machine_free(machine);
 }
 
-static void run_guest(const char *folder, uint32_t n_cold_runs, uint32_t n_harts, char **argv) {
+static void run_guest(const char *folder, const fast_engine *engine, uint32_t n_harts, char **argv) {
     static char *const no_env[] = {NULL};
     tl_config config;
     tl_config_default(&config);
     config.n_harts = n_harts;
-    tl_machine *machine = machine_new(&config, n_cold_runs);
+    tl_machine *machine = machine_new(&config, engine);
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     tl_os_options options = {.program = argv[0], .argv = argv, .envp = no_env, .std_fd = {null_fd, null_fd, null_fd}};
     tl_os *os;
@@ -290,11 +300,13 @@ static void run_guest(const char *folder, uint32_t n_cold_runs, uint32_t n_harts
 }
 
 int main(int argc, char **argv) {
-    uint32_t n_cold_runs = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+    const fast_engine *engine = argc > 2 ? engine_named(argv[2]) : NULL;
+    if (!engine || engine->engine != &tl_engine_translate)
+        return 2;
     if (argc == 6 && strcmp(argv[3], "random") == 0)
-        run_random(argv[1], n_cold_runs, strtoull(argv[4], NULL, 10), strcmp(argv[5], "small") == 0);
+        run_random(argv[1], engine, strtoull(argv[4], NULL, 10), strcmp(argv[5], "small") == 0);
     else if (argc >= 6 && strcmp(argv[3], "guest") == 0)
-        run_guest(argv[1], n_cold_runs, (uint32_t)strtoul(argv[4], NULL, 10), argv + 5);
+        run_guest(argv[1], engine, (uint32_t)strtoul(argv[4], NULL, 10), argv + 5);
     else
         return 2;
     return 0;

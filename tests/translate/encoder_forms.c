@@ -348,16 +348,18 @@ static void try_shifts_and_bits(int reg) {
             x86_shift_by_cl(&e, wide, shifts[s].op, reg);
         }
     for (unsigned count = 0; count < 64; count++) {
+        char by[8]; // the form for 1 has no constant
+        snprintf(by, sizeof by, count == 1 ? "%u" : "0x%x", count);
         for (uint32_t s = 0; s < TL_COUNT_OF(shifts); s++) {
             bool is_wide = (count ^ s) & 1;
-            expect("%s %s,0x%x", shifts[s].name, names[is_wide ? Q : D][reg], count);
+            expect("%s %s,%s", shifts[s].name, names[is_wide ? Q : D][reg], by);
             x86_shift_ri(&e, is_wide, shifts[s].op, reg, count);
         }
-        expect("shr %s,0x%x", names[Q][reg], count);
+        expect("shr %s,%s", names[Q][reg], by);
         x86_shr_ri(&e, reg, count);
-        expect("shr %s,0x%x", names[D][reg], count);
+        expect("shr %s,%s", names[D][reg], by);
         x86_shr32_ri(&e, reg, count);
-        expect("shl %s,0x%x", names[D][reg], count);
+        expect("shl %s,%s", names[D][reg], by);
         x86_shl32_ri(&e, reg, count);
         expect("btr %s,0x%x", names[Q][reg], count);
         x86_btr_ri(&e, reg, count);
@@ -445,6 +447,9 @@ static void try_jumps(void) {
     static const int64_t distances[] = {0, 1, 5, 127, 128, 4096, -1, -6, -128, -129, -4096};
     for (uint32_t i = 0; i < TL_COUNT_OF(distances); i++) {
         for (uint32_t c = 0; c < TL_COUNT_OF(conditions); c++) {
+            const uint8_t *near = e.at + 2 + (int8_t)distances[i];
+            expect("j%s 0x%" PRIx64, conditions[c].name, address_of(near));
+            x86_patch_short(x86_jcc_short(&e, conditions[c].cc), near);
             const uint8_t *target = e.at + distances[i];
             expect("j%s 0x%" PRIx64, conditions[c].name, address_of(target));
             x86_patch(x86_jcc(&e, conditions[c].cc), target);

@@ -46,7 +46,8 @@ enum {
 #define TL_MSTATUS_MPIE (UINT64_C(1) << 7)
 #define TL_MSTATUS_SPP (UINT64_C(1) << 8)
 #define TL_MSTATUS_MPP (UINT64_C(3) << 11)
-#define TL_MSTATUS_FS (UINT64_C(3) << 13)
+enum { TL_MSTATUS_FS_LSB = 13 };
+#define TL_MSTATUS_FS (UINT64_C(3) << TL_MSTATUS_FS_LSB)
 #define TL_MSTATUS_MPRV (UINT64_C(1) << 17)
 #define TL_MSTATUS_SUM (UINT64_C(1) << 18)
 #define TL_MSTATUS_MXR (UINT64_C(1) << 19)
@@ -56,6 +57,8 @@ enum {
 #define TL_MSTATUS_UXL (UINT64_C(3) << 32)
 #define TL_MSTATUS_SXL (UINT64_C(3) << 34)
 #define TL_MSTATUS_SD (UINT64_C(1) << 63)
+// Bits of mstatus that sstatus shows (sec. 4.1.1); it shows UXL, too, which has one value.
+#define TL_SSTATUS_WRITABLE (TL_MSTATUS_SIE | TL_MSTATUS_SPIE | TL_MSTATUS_SPP | TL_MSTATUS_FS | TL_MSTATUS_SUM | TL_MSTATUS_MXR)
 
 // Entries of page tables: privileged manual, sec. 4.3.1, 4.4.1.
 enum {

@@ -5,6 +5,7 @@
 // (model/hart.h). It gets accesses without a row here.
 #include "isa/rv/csr.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -44,30 +45,33 @@ static void write_fcsr(tl_hart *h, uint32_t index, uint64_t value) {
 
 static uint64_t masked(uint64_t old, uint64_t wanted, uint64_t mask) { return (old & ~mask) | (wanted & mask); }
 
-// Registers that hold the written value, all of it or the bits that exist.
+// Registers that hold the written value, all of it or the bits that exist. X(name, mask)
+static const uint64_t PC_MASK = ~UINT64_C(1); // IALIGN is 16
+// Every exception of a less privileged mode; ECALL from M is none.
+static const uint64_t MEDELEG_MASK = UINT64_C(0xb3ff), SUPERVISOR_IRQS = UINT64_C(0x2222);
+static const uint64_t TVEC_MASK = ~UINT64_C(2);  // direct or vectored
+static const uint64_t ENVCFG_MASK = UINT64_C(1); // FIOM; harts see memory in order anyway
+#define PLAIN_ROWS(X)        \
+    X(medeleg, MEDELEG_MASK) \
+    X(mtvec, TVEC_MASK)      \
+    X(mscratch, UINT64_MAX)  \
+    X(mepc, PC_MASK)         \
+    X(mcause, UINT64_MAX)    \
+    X(mtval, UINT64_MAX)     \
+    X(menvcfg, ENVCFG_MASK)  \
+    X(stvec, TVEC_MASK)      \
+    X(sscratch, UINT64_MAX)  \
+    X(sepc, PC_MASK)         \
+    X(scause, UINT64_MAX)    \
+    X(stval, UINT64_MAX)     \
+    X(senvcfg, ENVCFG_MASK)
 #define PLAIN(name, mask)                                                                               \
     static uint64_t read_##name(tl_hart *h, uint32_t index) { return (void)index, tl_rv(h)->csr.name; } \
     static void write_##name(tl_hart *h, uint32_t index, uint64_t value) {                              \
         (void)index;                                                                                    \
         tl_rv(h)->csr.name = masked(tl_rv(h)->csr.name, value, mask);                                   \
     }
-static const uint64_t PC_MASK = ~UINT64_C(1); // IALIGN is 16
-// Every exception of a less privileged mode; ECALL from M is none.
-static const uint64_t MEDELEG_MASK = UINT64_C(0xb3ff), SUPERVISOR_IRQS = UINT64_C(0x2222);
-static const uint64_t TVEC_MASK = ~UINT64_C(2); // direct or vectored
-PLAIN(medeleg, MEDELEG_MASK)
-PLAIN(mtvec, TVEC_MASK)
-PLAIN(mscratch, UINT64_MAX)
-PLAIN(mepc, PC_MASK)
-PLAIN(mcause, UINT64_MAX)
-PLAIN(mtval, UINT64_MAX)
-PLAIN(menvcfg, UINT64_C(1)) // FIOM; harts see memory in order anyway
-PLAIN(stvec, TVEC_MASK)
-PLAIN(sscratch, UINT64_MAX)
-PLAIN(sepc, PC_MASK)
-PLAIN(scause, UINT64_MAX)
-PLAIN(stval, UINT64_MAX)
-PLAIN(senvcfg, UINT64_C(1))
+PLAIN_ROWS(PLAIN)
 #undef PLAIN
 
 static uint64_t read_zero(tl_hart *h, uint32_t index) { return (void)h, (void)index, 0; }
@@ -86,9 +90,7 @@ static uint64_t read_misa(tl_hart *h, uint32_t index) {
 
 // mstatus. FS has the values Off and Dirty. Software that turns floating point on reads Dirty (sec.
 // 3.1.6.6 permits it).
-static const uint64_t SSTATUS_WRITABLE =
-    TL_MSTATUS_SIE | TL_MSTATUS_SPIE | TL_MSTATUS_SPP | TL_MSTATUS_FS | TL_MSTATUS_SUM | TL_MSTATUS_MXR;
-static const uint64_t MSTATUS_WRITABLE = SSTATUS_WRITABLE | TL_MSTATUS_MIE | TL_MSTATUS_MPIE | TL_MSTATUS_MPP | TL_MSTATUS_MPRV |
+static const uint64_t MSTATUS_WRITABLE = TL_SSTATUS_WRITABLE | TL_MSTATUS_MIE | TL_MSTATUS_MPIE | TL_MSTATUS_MPP | TL_MSTATUS_MPRV |
                                          TL_MSTATUS_TVM | TL_MSTATUS_TW | TL_MSTATUS_TSR;
 
 static uint64_t with_sd(uint64_t status) { return (status & TL_MSTATUS_FS) == TL_MSTATUS_FS ? status | TL_MSTATUS_SD : status; }
@@ -113,11 +115,11 @@ static void write_mstatus(tl_hart *h, uint32_t index, uint64_t value) {
 }
 static uint64_t read_sstatus(tl_hart *h, uint32_t index) {
     (void)index;
-    return with_sd(tl_rv(h)->csr.mstatus & (SSTATUS_WRITABLE | TL_MSTATUS_UXL));
+    return with_sd(tl_rv(h)->csr.mstatus & (TL_SSTATUS_WRITABLE | TL_MSTATUS_UXL));
 }
 static void write_sstatus(tl_hart *h, uint32_t index, uint64_t value) {
     (void)index;
-    set_mstatus(h, masked(tl_rv(h)->csr.mstatus, value, SSTATUS_WRITABLE));
+    set_mstatus(h, masked(tl_rv(h)->csr.mstatus, value, TL_SSTATUS_WRITABLE));
 }
 
 // Interrupt enables and pending bits. The supervisor's view has the delegated ones.
@@ -217,47 +219,47 @@ static void write_pmpcfg(tl_hart *h, uint32_t index, uint64_t value) {
 
 // tselect, tdata1 (type 0), tdata2 and tdata3 read zero, because there are no triggers; mconfigptr
 // reads zero, too. X(name, first number, last number, read, write)
-#define CSR_ROWS(X)                                                      \
-    X(fflags, 0x001, 0x001, read_fflags, write_fflags)                   \
-    X(frm, 0x002, 0x002, read_frm, write_frm)                            \
-    X(fcsr, 0x003, 0x003, read_fcsr, write_fcsr)                         \
-    X(sstatus, 0x100, 0x100, read_sstatus, write_sstatus)                \
-    X(sie, 0x104, 0x104, read_sie, write_sie)                            \
-    X(stvec, 0x105, 0x105, read_stvec, write_stvec)                      \
-    X(senvcfg, 0x10a, 0x10a, read_senvcfg, write_senvcfg)                \
-    X(sscratch, 0x140, 0x140, read_sscratch, write_sscratch)             \
-    X(sepc, 0x141, 0x141, read_sepc, write_sepc)                         \
-    X(scause, 0x142, 0x142, read_scause, write_scause)                   \
-    X(stval, 0x143, 0x143, read_stval, write_stval)                      \
-    X(sip, 0x144, 0x144, read_sip, write_sip)                            \
-    X(satp, 0x180, 0x180, read_satp, write_satp)                         \
-    X(mstatus, 0x300, 0x300, read_mstatus, write_mstatus)                \
-    X(misa, 0x301, 0x301, read_misa, NULL)                               \
-    X(medeleg, 0x302, 0x302, read_medeleg, write_medeleg)                \
-    X(mideleg, 0x303, 0x303, read_mideleg, write_mideleg)                \
-    X(mie, 0x304, 0x304, read_mie, write_mie)                            \
-    X(mtvec, 0x305, 0x305, read_mtvec, write_mtvec)                      \
-    X(menvcfg, 0x30a, 0x30a, read_menvcfg, write_menvcfg)                \
-    X(mscratch, 0x340, 0x340, read_mscratch, write_mscratch)             \
-    X(mepc, 0x341, 0x341, read_mepc, write_mepc)                         \
-    X(mcause, 0x342, 0x342, read_mcause, write_mcause)                   \
-    X(mtval, 0x343, 0x343, read_mtval, write_mtval)                      \
-    X(mip, 0x344, 0x344, read_mip, write_mip)                            \
-    X(pmpcfg_3a0, 0x3a0, 0x3a0, read_pmpcfg, write_pmpcfg)               \
-    X(pmpcfg_3a2, 0x3a2, 0x3a2, read_pmpcfg, write_pmpcfg)               \
-    X(zero_3a4, 0x3a4, 0x3a4, read_zero, NULL)                           \
-    X(zero_3a6, 0x3a6, 0x3a6, read_zero, NULL)                           \
-    X(zero_3a8, 0x3a8, 0x3a8, read_zero, NULL)                           \
-    X(zero_3aa, 0x3aa, 0x3aa, read_zero, NULL)                           \
-    X(zero_3ac, 0x3ac, 0x3ac, read_zero, NULL)                           \
-    X(zero_3ae, 0x3ae, 0x3ae, read_zero, NULL)                           \
-    X(pmpaddr, 0x3b0, 0x3b0 + TL_N_PMP - 1, read_pmpaddr, write_pmpaddr) \
-    X(zero_pmp, 0x3b0 + TL_N_PMP, 0x3ef, read_zero, NULL)                \
-    X(zero_7a0, 0x7a0, 0x7a3, read_zero, NULL)                           \
-    X(mvendorid, 0xf11, 0xf11, read_mvendorid, NULL)                     \
-    X(marchid, 0xf12, 0xf12, read_marchid, NULL)                         \
-    X(mimpid, 0xf13, 0xf13, read_mimpid, NULL)                           \
-    X(mhartid, 0xf14, 0xf14, read_mhartid, NULL)                         \
+#define CSR_ROWS(X)                                                         \
+    X(fflags, 0x001, 0x001, read_fflags, write_fflags)                      \
+    X(frm, 0x002, 0x002, read_frm, write_frm)                               \
+    X(fcsr, 0x003, 0x003, read_fcsr, write_fcsr)                            \
+    X(sstatus, TL_CSR_SSTATUS, TL_CSR_SSTATUS, read_sstatus, write_sstatus) \
+    X(sie, 0x104, 0x104, read_sie, write_sie)                               \
+    X(stvec, 0x105, 0x105, read_stvec, write_stvec)                         \
+    X(senvcfg, 0x10a, 0x10a, read_senvcfg, write_senvcfg)                   \
+    X(sscratch, 0x140, 0x140, read_sscratch, write_sscratch)                \
+    X(sepc, 0x141, 0x141, read_sepc, write_sepc)                            \
+    X(scause, 0x142, 0x142, read_scause, write_scause)                      \
+    X(stval, 0x143, 0x143, read_stval, write_stval)                         \
+    X(sip, 0x144, 0x144, read_sip, write_sip)                               \
+    X(satp, 0x180, 0x180, read_satp, write_satp)                            \
+    X(mstatus, 0x300, 0x300, read_mstatus, write_mstatus)                   \
+    X(misa, 0x301, 0x301, read_misa, NULL)                                  \
+    X(medeleg, 0x302, 0x302, read_medeleg, write_medeleg)                   \
+    X(mideleg, 0x303, 0x303, read_mideleg, write_mideleg)                   \
+    X(mie, 0x304, 0x304, read_mie, write_mie)                               \
+    X(mtvec, 0x305, 0x305, read_mtvec, write_mtvec)                         \
+    X(menvcfg, 0x30a, 0x30a, read_menvcfg, write_menvcfg)                   \
+    X(mscratch, 0x340, 0x340, read_mscratch, write_mscratch)                \
+    X(mepc, 0x341, 0x341, read_mepc, write_mepc)                            \
+    X(mcause, 0x342, 0x342, read_mcause, write_mcause)                      \
+    X(mtval, 0x343, 0x343, read_mtval, write_mtval)                         \
+    X(mip, 0x344, 0x344, read_mip, write_mip)                               \
+    X(pmpcfg_3a0, 0x3a0, 0x3a0, read_pmpcfg, write_pmpcfg)                  \
+    X(pmpcfg_3a2, 0x3a2, 0x3a2, read_pmpcfg, write_pmpcfg)                  \
+    X(zero_3a4, 0x3a4, 0x3a4, read_zero, NULL)                              \
+    X(zero_3a6, 0x3a6, 0x3a6, read_zero, NULL)                              \
+    X(zero_3a8, 0x3a8, 0x3a8, read_zero, NULL)                              \
+    X(zero_3aa, 0x3aa, 0x3aa, read_zero, NULL)                              \
+    X(zero_3ac, 0x3ac, 0x3ac, read_zero, NULL)                              \
+    X(zero_3ae, 0x3ae, 0x3ae, read_zero, NULL)                              \
+    X(pmpaddr, 0x3b0, 0x3b0 + TL_N_PMP - 1, read_pmpaddr, write_pmpaddr)    \
+    X(zero_pmp, 0x3b0 + TL_N_PMP, 0x3ef, read_zero, NULL)                   \
+    X(zero_7a0, 0x7a0, 0x7a3, read_zero, NULL)                              \
+    X(mvendorid, 0xf11, 0xf11, read_mvendorid, NULL)                        \
+    X(marchid, 0xf12, 0xf12, read_marchid, NULL)                            \
+    X(mimpid, 0xf13, 0xf13, read_mimpid, NULL)                              \
+    X(mhartid, 0xf14, 0xf14, read_mhartid, NULL)                            \
     X(zero_f15, 0xf15, 0xf15, read_zero, NULL)
 
 enum {
@@ -310,6 +312,16 @@ void tl_rv_route_csrs(tl_hart *h) {
             rv->csr_routes[n].port = port;
             rv->csr_route[csr] = (uint8_t)++n;
         }
+    }
+}
+
+bool tl_csr_word_of(uint32_t csr, tl_csr_word *ret_word) {
+    switch (row_of_number[csr & 0xfff]) {
+#define PLAIN(name, mask) \
+    case ROW_##name: *ret_word = (tl_csr_word){(uint32_t)offsetof(tl_rv_hart, csr.name), mask}; return true;
+        PLAIN_ROWS(PLAIN)
+#undef PLAIN
+    default: return false;
     }
 }
 

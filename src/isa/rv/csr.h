@@ -22,6 +22,15 @@ bool tl_csr_write(tl_hart *h, uint32_t csr, uint64_t value);
 // set and clear bits must not write an interrupt controller's level back (mip.SEIP, privileged
 // manual sec. 3.1.9).
 static inline uint64_t tl_csr_own(const tl_hart *h, uint32_t csr, uint64_t value) { return csr == 0x344 ? h->irqs_pending : value; }
+enum { TL_CSR_SSTATUS = 0x100 };
+// A register that is a word of the hart. Reads have no effect. Writes change the bits in the mask
+// and nothing else. Other bits are 0.
+typedef struct tl_csr_word {
+    uint32_t offset_bytes; // in tl_rv_hart
+    uint64_t mask;
+} tl_csr_word;
+// false: the register is none of these.
+bool tl_csr_word_of(uint32_t csr, tl_csr_word *ret_word);
 // tl_isa.pmus_changed: finds the PMU register of each number that the core does not have.
 void tl_rv_route_csrs(tl_hart *h);
 // Writes "fflags", or "0x7c0" for a number without a name; returns the length like snprintf. Some

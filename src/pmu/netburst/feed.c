@@ -32,7 +32,7 @@ typedef struct source { // of a thread
 // Cells of the sources that a detector selects, as they were in the last clock that was told.
 typedef struct watch {
     uint32_t n;
-    tl_cell cells[MAX_WATCHED_CELLS + TL_CLOCK_CELLS - 1]; // and again the first one
+    tl_cell cells[MAX_WATCHED_CELLS];
     uint64_t last[MAX_WATCHED_CELLS];
     uint64_t feeds[MAX_WATCHED_CELLS]; // sources, bit by bit: `watched`, then those of WATCH_...
     uint64_t moved;                    // sources that some cell feeds which has moved
@@ -87,6 +87,7 @@ typedef struct feed_thread {
     tl_clock_cells *cells; // its part of rows
     uint64_t drained;      // bogus uops of clocks before this one have left
     source insns, uops;    // retired
+    uint32_t power_escrs, stall_escrs; // of rows: used ESCRs that select these levels
 } feed_thread;
 
 struct tl_netburst_feed {
@@ -111,6 +112,7 @@ struct tl_netburst_feed {
     tl_clock_rows row;
     bool hears_bogus;
     uint32_t planned; // owners that sources have their ESCRs for; UNPLANNED: none
+    uint32_t mode_escrs[N_MODES * N_MODES]; // of rows: used ESCRs that select a pair of modes
     uint8_t row_of[MAX_OCCURRENCES];
     tl_netburst_rows rows;
 };
@@ -398,6 +400,13 @@ static void plan_source(const tl_netburst_feed *f, source *s, uint8_t owner) {
     s->escrs = s->is_watched ? escrs_of_mask(f, (tl_netburst_event)s->event, owner, 1u << s->bit) : 0;
 }
 
+static void plan_modes(tl_netburst_feed *f) {
+    for (uint32_t pair = 0; pair < N_MODES * N_MODES; pair++) {
+        const uint8_t bit = mode_bits[pair / N_MODES][pair % N_MODES];
+        f->mode_escrs[pair] = bit == 0xff ? 0 : escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << bit);
+    }
+}
+
 // Which ESCRs count what a thread does while it and the other one have these owners.
 static void plan_rows(tl_netburst_feed *f) {
     uint32_t owners = f->rows.active;
@@ -406,11 +415,15 @@ static void plan_rows(tl_netburst_feed *f) {
     if (owners == f->planned)
         return;
     f->planned = owners;
+    plan_modes(f);
     for (uint32_t i = 0; i < f->n->n_threads; i++) {
         feed_thread *t = &f->threads[i];
         for (uint32_t k = 0; k < t->n_watched; k++)
             plan_source(f, t->watched[k], t->run_owner);
         plan_source(f, &t->flushes, t->run_owner);
+        // A level is of the thread's owner, which is in `active`.
+        t->power_escrs = escrs_of_mask(f, TL_NB_GLOBAL_POWER_EVENTS, t->owner, 1);
+        t->stall_escrs = escrs_of_mask(f, TL_NB_RESOURCE_STALL, t->owner, 1 << 5);
         t->uops.escrs = t->insns.escrs = 0;
         if (f->tap.tells_all)
             continue;
@@ -419,8 +432,8 @@ static void plan_rows(tl_netburst_feed *f) {
     }
 }
 
-static void add_level(tl_netburst_feed *f, tl_netburst_event event, uint8_t owner, uint32_t mask) {
-    for (uint32_t left = escrs_of_mask(f, event, owner, mask); left != 0; left &= left - 1)
+static void add_level(tl_netburst_feed *f, uint32_t escrs) {
+    for (uint32_t left = escrs; left != 0; left &= left - 1)
         f->rows.level[__builtin_ctz(left)] += 1;
 }
 
@@ -474,9 +487,9 @@ static void open_rows(tl_netburst_feed *f) {
             t->cells->priv = t->h->priv;
         begin_columns(t);
         if (t->owner != 0)
-            add_level(f, TL_NB_GLOBAL_POWER_EVENTS, t->owner, 1);
+            add_level(f, t->power_escrs);
         if (t->cells->is_store_full)
-            add_level(f, TL_NB_RESOURCE_STALL, t->owner, 1 << 5);
+            add_level(f, t->stall_escrs);
     }
 }
 
@@ -593,13 +606,11 @@ static void add_modes_of_rows(tl_netburst_feed *f, const uint8_t modes[TL_NETBUR
     for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
         pairs[r] = (uint8_t)(modes[0][r] * N_MODES + modes[1][r]);
     for (uint8_t pair = 0; pair < N_MODES * N_MODES; pair++) {
-        const uint8_t bit = mode_bits[pair / N_MODES][pair % N_MODES];
-        const uint32_t escrs = bit == 0xff ? 0 : escrs_of_mask(f, TL_NB_TC_DELIVER_MODE, 0, 1u << bit);
-        if (escrs == 0)
+        if (f->mode_escrs[pair] == 0)
             continue;
         for (uint32_t r = 0; r < TL_CLOCK_ROWS; r++)
             is_pair[r] = pairs[r] == pair;
-        add_column(f, escrs, is_pair);
+        add_column(f, f->mode_escrs[pair], is_pair);
     }
 }
 
@@ -770,14 +781,6 @@ static uint32_t replay_tag(const tl_netburst *n, uint32_t cause, uint32_t kind, 
     return TAG_REPLAY;
 }
 
-static uint32_t cause_of(const tl_uop_event *uop) {
-    switch ((tl_uop_vain)uop->vain) {
-    case TL_UOP_NO_STORE: return CAUSE_MOB;
-    case TL_UOP_SPLIT: return CAUSE_SPLIT;
-    default: return 0;
-    }
-}
-
 static uint8_t *tags_of(feed_thread *t, uint64_t seq) { return t->tags[seq % TL_MAX_IN_FLIGHT]; }
 
 // ---- Uops.
@@ -842,14 +845,17 @@ static uint8_t active_now(const tl_netburst_feed *f) {
     return active;
 }
 
-// Tags of replays that are only known at the end: missed lines and translations, of which a load
-// may have both, and mispredictions. Returns are never tagged (SDM).
+// Tags of replays that are told at the end: missed lines, missed translations and crossed lines, of
+// which an access may have all, and mispredictions. Returns are never tagged (SDM).
 static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     uint8_t *tags = tags_of(t, uop->seq);
+    const uint32_t kind = is_store((tl_class)uop->cls) ? KIND_STORE : KIND_LOAD;
     if (uop->has_missed)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_FIRST_LEVEL, KIND_LOAD, owner);
     if (uop->has_missed_dtlb)
-        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_DTLB, KIND_LOAD, owner);
+        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_DTLB, kind, owner);
+    if (uop->is_split)
+        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, kind, owner);
     if (uop->step == TL_UOP_RETIRE && uop->is_mispredicted && is_control((tl_class)uop->cls) && !uop->is_return)
         tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, owner);
     return tags;
@@ -903,12 +909,6 @@ static void taken_back(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
         t->bogus_insns[tags[0] & TAG_FRONT] += 1;
 }
 
-// The bytes of a store cross the border of a line.
-static bool is_split(const tl_netburst_feed *f, const tl_uop_event *uop) {
-    const uint64_t line_bytes = f->host->config->l1d.line_bytes;
-    return uop->vaddr % line_bytes + uop->size_bytes > line_bytes;
-}
-
 static void note_time(const tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop) {
     if (!uop->is_replay)
         t->dispatched[uop->seq % TL_MAX_IN_FLIGHT] = f->row.clock;
@@ -921,15 +921,13 @@ static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
     if (TL_UNLIKELY(*f->n->control & TL_NBX_EXTENDED) && uop->uop == 0)
         note_time(f, t, uop);
     if (uop->vain != TL_UOP_EFFECTIVE) {
-        if (is_load((tl_class)uop->cls))
-            *tags |= (uint8_t)replay_tag(f->n, cause_of(uop), KIND_LOAD, owner);
+        if (uop->vain == TL_UOP_NO_STORE)
+            *tags |= (uint8_t)replay_tag(f->n, CAUSE_MOB, KIND_LOAD, owner);
         return;
     }
     const tl_netburst_event event = firm_event(uop, &mask);
     if (event != TL_NB_NO_EVENT)
         *tags |= (uint8_t)execution_tags(f->n, event, mask, owner);
-    if (is_store((tl_class)uop->cls) && uop->uop == 0 && is_split(f, uop))
-        *tags |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, KIND_STORE, owner);
 }
 
 static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
@@ -1188,8 +1186,6 @@ static void begin_watch(feed_thread *t) {
     watch_source(w, &t->flushes, WATCH_FLUSHES);
     w->insns = t->insns.at[0] = watch_cell(w, t->insns.more[0], 0);
     w->uops = t->uops.at[0] = watch_cell(w, t->uops.more[0], 0);
-    for (uint32_t k = 0; k < TL_CLOCK_CELLS - 1; k++)
-        w->cells[w->n + k] = w->cells[0];
 }
 
 static void begin_sources(tl_netburst_feed *f, bool is_new) {
@@ -1416,7 +1412,7 @@ static tl_status init_thread(tl_netburst_feed *f, uint32_t index, tl_arena *aren
     t->sources = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->sources);
     t->watched = tl_arena_alloc(arena, tl_netburst_n_masks * sizeof *t->watched);
     t->cells = &f->row.threads[index];
-    t->cells->columns = tl_arena_alloc(arena, (MAX_WATCHED_CELLS + TL_CLOCK_CELLS - 1) * sizeof *t->cells->columns);
+    t->cells->columns = tl_arena_alloc(arena, MAX_WATCHED_CELLS * sizeof *t->cells->columns);
     if (!t->sources || !t->watched || !t->cells->columns)
         return tl_fail(err, TL_ENOMEM, "no memory for pmu netburst");
     tl_status status = resolve("core.trace_insn", probe, hart, arena, &t->delivers, err);

@@ -26,37 +26,44 @@ static tl_status configure(const tl_run_options *options, const tl_pmu_preset *p
 
 // ---- The truth beside a count.
 
+enum { LOADS = 1, STORES = 2 }; // of MSR_PEBS_MATRIX_VERT
+
 // Events that the records of the core say, and the signals that count the same. cause: of
-// MSR_PEBS_ENABLE; upstream: of a request that tags.
+// MSR_PEBS_ENABLE; kinds: of MSR_PEBS_MATRIX_VERT; upstream: of a request that tags.
 static const struct {
     uint8_t event;
     uint16_t mask;
-    uint32_t cause;
+    uint32_t cause, kinds;
     uint8_t upstream;
     uint16_t upstream_mask;
     const char *truth;
 } truths[] = {
-    {TL_NB_INSTR_RETIRED, 3, 0, 0, 0, "instructions"},
-    {TL_NB_INSTR_COMPLETED, 1, 0, 0, 0, "instructions"},
-    {TL_NB_UOPS_RETIRED, 1, 0, 0, 0, "core.retire_uop + core.alone"},
-    {TL_NB_UOPS_RETIRED, 2, 0, 0, 0, "core.taken_back_uop"},
-    {TL_NB_UOPS_RETIRED, 3, 0, 0, 0, "core.retire_uop + core.alone + core.taken_back_uop"},
-    {TL_NB_BRANCH_RETIRED, 15, 0, 0, 0, "hart.insn_branch + hart.insn_jal + hart.insn_jalr"},
-    {TL_NB_BRANCH_RETIRED, 10, 0, 0, 0, "bp.cond_miss + bp.target_miss"},
-    {TL_NB_BRANCH_RETIRED, 12, 0, 0, 0, "hart.branch_taken + hart.insn_jal + hart.insn_jalr"},
-    {TL_NB_MISPRED_BRANCH_RETIRED, 1, 0, 0, 0, "bp.cond_miss + bp.target_miss"},
-    {TL_NB_RETIRED_BRANCH_TYPE, 2, 0, 0, 0, "hart.insn_branch"},
-    {TL_NB_RETIRED_BRANCH_TYPE, 8, 0, 0, 0, "hart.return"},
-    {TL_NB_RETIRED_BRANCH_TYPE, 16, 0, 0, 0, "hart.insn_jalr"},
-    {TL_NB_RETIRED_MISPRED_BRANCH_TYPE, 2, 0, 0, 0, "bp.cond_miss"},
-    {TL_NB_GLOBAL_POWER_EVENTS, 1, 0, 0, 0, "cycles"},
-    {TL_NB_FRONT_END_EVENT, 1, 0, TL_NB_UOP_TYPE, 2, "hart.insn_load + hart.insn_fp_load - hart.unc_read"},
-    {TL_NB_FRONT_END_EVENT, 1, 0, TL_NB_UOP_TYPE, 4, "hart.insn_store + hart.insn_fp_store - hart.unc_write"},
-    {TL_NB_FRONT_END_EVENT, 1, 0, TL_NB_UOP_TYPE, 6,
+    {TL_NB_INSTR_RETIRED, 3, 0, 0, 0, 0, "instructions"},
+    {TL_NB_INSTR_COMPLETED, 1, 0, 0, 0, 0, "instructions"},
+    {TL_NB_UOPS_RETIRED, 1, 0, 0, 0, 0, "core.retire_uop + core.alone"},
+    {TL_NB_UOPS_RETIRED, 2, 0, 0, 0, 0, "core.taken_back_uop"},
+    {TL_NB_UOPS_RETIRED, 3, 0, 0, 0, 0, "core.retire_uop + core.alone + core.taken_back_uop"},
+    {TL_NB_BRANCH_RETIRED, 15, 0, 0, 0, 0, "hart.insn_branch + hart.insn_jal + hart.insn_jalr"},
+    {TL_NB_BRANCH_RETIRED, 10, 0, 0, 0, 0, "bp.cond_miss + bp.target_miss"},
+    {TL_NB_BRANCH_RETIRED, 12, 0, 0, 0, 0, "hart.branch_taken + hart.insn_jal + hart.insn_jalr"},
+    {TL_NB_MISPRED_BRANCH_RETIRED, 1, 0, 0, 0, 0, "bp.cond_miss + bp.target_miss"},
+    {TL_NB_RETIRED_BRANCH_TYPE, 2, 0, 0, 0, 0, "hart.insn_branch"},
+    {TL_NB_RETIRED_BRANCH_TYPE, 8, 0, 0, 0, 0, "hart.return"},
+    {TL_NB_RETIRED_BRANCH_TYPE, 16, 0, 0, 0, 0, "hart.insn_jalr"},
+    {TL_NB_RETIRED_MISPRED_BRANCH_TYPE, 2, 0, 0, 0, 0, "bp.cond_miss"},
+    {TL_NB_GLOBAL_POWER_EVENTS, 1, 0, 0, 0, 0, "cycles"},
+    {TL_NB_FRONT_END_EVENT, 1, 0, 0, TL_NB_UOP_TYPE, 2, "hart.insn_load + hart.insn_fp_load - hart.unc_read"},
+    {TL_NB_FRONT_END_EVENT, 1, 0, 0, TL_NB_UOP_TYPE, 4, "hart.insn_store + hart.insn_fp_store - hart.unc_write"},
+    {TL_NB_FRONT_END_EVENT, 1, 0, 0, TL_NB_UOP_TYPE, 6,
      "hart.insn_load + hart.insn_fp_load - hart.unc_read + hart.insn_store + hart.insn_fp_store - hart.unc_write"},
-    {TL_NB_FRONT_END_EVENT, 2, 0, TL_NB_UOP_TYPE, 2, "core.taken_back_load"},
-    {TL_NB_REPLAY_EVENT, 1, 1, 0, 0, "core.load_miss - core.load_miss_wrong"},
-    {TL_NB_REPLAY_EVENT, 1, 4, 0, 0, "core.load_dtlb_miss - core.load_dtlb_miss_wrong"},
+    {TL_NB_FRONT_END_EVENT, 2, 0, 0, TL_NB_UOP_TYPE, 2, "core.taken_back_load"},
+    {TL_NB_REPLAY_EVENT, 1, 1 << 0, LOADS, 0, 0, "core.load_miss - core.load_miss_wrong"},
+    {TL_NB_REPLAY_EVENT, 1, 1 << 2, LOADS, 0, 0, "core.load_dtlb_miss - core.load_dtlb_miss_wrong"},
+    {TL_NB_REPLAY_EVENT, 1, 1 << 2, STORES, 0, 0, "core.store_dtlb_miss - core.store_dtlb_miss_wrong"},
+    {TL_NB_REPLAY_EVENT, 1, 1 << 2, LOADS | STORES, 0, 0,
+     "core.load_dtlb_miss - core.load_dtlb_miss_wrong + core.store_dtlb_miss - core.store_dtlb_miss_wrong"},
+    {TL_NB_REPLAY_EVENT, 1, 1 << 10, LOADS, TL_NB_LOAD_PORT_REPLAY, 2, "core.load_split - core.load_split_wrong"},
+    {TL_NB_REPLAY_EVENT, 1, 1 << 10, STORES, TL_NB_STORE_PORT_REPLAY, 2, "core.store_split"},
 };
 
 // The text of a formula; NULL: no signals say it.
@@ -67,7 +74,8 @@ static const char *truth_text(const tl_netburst_request *request, tl_arena *aren
         return NULL;
     for (uint32_t i = 0; i < TL_COUNT_OF(truths); i++)
         if (truths[i].event == request->event && truths[i].mask == request->mask && truths[i].upstream == request->upstream &&
-            truths[i].upstream_mask == request->upstream_mask && truths[i].cause == (request->pebs_enable & TL_PEBS_CAUSES))
+            truths[i].upstream_mask == request->upstream_mask && truths[i].kinds == request->matrix_vert &&
+            truths[i].cause == (request->pebs_enable & TL_PEBS_CAUSES))
             return truths[i].truth;
     for (uint32_t bit = 0; bit < 16; bit++) {
         const tl_netburst_mask *mask = tl_netburst_mask_of((tl_netburst_event)request->event, bit);
@@ -100,8 +108,7 @@ static tl_status describe(const tl_netburst_request *request, const char *name, 
 
 // ---- Resolution.
 
-// Causes and kinds of replay tags: MSR_PEBS_ENABLE, MSR_PEBS_MATRIX_VERT.
-enum { CAUSE_SECOND_LEVEL = 1 << 1, CAUSE_DTLB = 1 << 2, KIND_STORES = 1 << 1 };
+enum { CAUSE_SECOND_LEVEL = 1 << 1 }; // of MSR_PEBS_ENABLE
 
 // Fails if not one of the wanted bits is modeled.
 static tl_status refuse_mask(tl_netburst_event event, uint32_t wanted, const char *name, tl_error *err) {
@@ -120,8 +127,6 @@ static tl_status refuse_not_modeled(const tl_netburst_request *request, const ch
     const uint32_t cause = request->pebs_enable & TL_PEBS_CAUSES;
     if (cause == CAUSE_SECOND_LEVEL)
         return tl_fail(err, TL_EINVAL, "pmu netburst: %s is not modeled: No replay tells a miss of the second level.", name);
-    if (cause == CAUSE_DTLB && request->matrix_vert == KIND_STORES)
-        return tl_fail(err, TL_EINVAL, "pmu netburst: %s is not modeled: Stores look up the DTLB after they have retired.", name);
     const tl_status status = refuse_mask((tl_netburst_event)request->event, request->mask, name, err);
     return status == TL_OK ? refuse_mask((tl_netburst_event)request->upstream, request->upstream_mask, name, err) : status;
 }
@@ -205,6 +210,9 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
         tl_status status = tl_netburst_parse(name, settings.model, request, err);
         if (status == TL_OK)
             status = refuse_not_modeled(request, name, err);
+        if (status == TL_OK && request->is_precise && !samples)
+            status =
+                tl_fail(err, TL_EINVAL, "'%s': pp samples, and tally stat counts; use tally record -P netburst -c PERIOD", request->name);
         if (status == TL_OK)
             status = check_nbx(request, &settings, config, samples, err);
         if (status == TL_OK)
@@ -225,8 +233,6 @@ static tl_status resolve(const tl_run_options *options, const tl_config *config,
 
 // ---- The run.
 
-// Counts by context that a reader tells apart; others become one.
-enum { MAX_PARTS = 512 };
 #define OTHER_CONTEXTS UINT64_MAX
 
 typedef struct reader {
@@ -239,7 +245,7 @@ typedef struct reader {
     tl_perf_count *counts;
     // Of banks: before they were emptied, and now.
     uint32_t n_kept, n_parts;
-    tl_perf_part kept[MAX_PARTS], parts[MAX_PARTS];
+    tl_perf_part kept[TL_MAX_PERF_PARTS], parts[TL_MAX_PERF_PARTS];
 } reader;
 
 static tl_netburst *pmu_of(const reader *r, uint32_t hart) {
@@ -280,8 +286,8 @@ static void add_part(reader *r, uint32_t event, uint64_t context, uint64_t count
     uint32_t i = 0;
     while (i < r->n_parts && (r->parts[i].event != event || r->parts[i].context != context))
         i++;
-    if (i == MAX_PARTS) { // the last one takes what has no place
-        i = MAX_PARTS - 1;
+    if (i == TL_MAX_PERF_PARTS) { // the last one takes what has no place
+        i = TL_MAX_PERF_PARTS - 1;
         r->parts[i].context = OTHER_CONTEXTS;
     } else if (i == r->n_parts) {
         r->parts[r->n_parts++] = (tl_perf_part){.event = event, .context = context};

@@ -344,6 +344,11 @@ static uint32_t cause_of_load(load_wait wait) {
     }
 }
 
+// Of a store, whose data may come later.
+static bool waits_for_translation(const tl_core *core, uint32_t entry) {
+    return core->wait[entry] == LOAD_WAITS_TLB && core->valid[entry] > 2 * core->h->now;
+}
+
 // The cell of a cycle in which nothing retired: what the oldest instruction waits for, or why there
 // is none.
 static uint32_t cause_now(const tl_core *core) {
@@ -356,6 +361,7 @@ static uint32_t cause_now(const tl_core *core) {
     const uint32_t entry = entry_of(core, core->retired);
     switch ((tl_issue)core->issue[entry]) {
     case ISSUE_LOAD: return cause_of_load((load_wait)core->wait[entry]);
+    case ISSUE_STORE: return waits_for_translation(core, entry) ? TL_S_HART_CYC_DTLB : core->late_cause[entry];
     case ISSUE_MUL: return TL_S_HART_CYC_MUL;
     case ISSUE_DIV: return TL_S_HART_CYC_DIV;
     case ISSUE_FP:
@@ -623,7 +629,6 @@ void core_rewind(tl_core *core, uint64_t cycle) {
 
 static void forget(tl_core *core) {
     window_squash(core, core->retired, true);
-    core->native_store = core->senior_store;
     core->is_mid_cycle = false;
     core->n_snooped = 0;
     core->skips_from = NEVER;

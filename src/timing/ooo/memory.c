@@ -136,6 +136,8 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
     h->now = now;
     core->has_missed_dtlb[entry] = h->tally[TL_S_DTLB_LOAD_MISS] != dtlb_misses;
     core->tally[CORE_LOAD_DTLB_MISS] += core->has_missed_dtlb[entry];
+    core->is_split[entry] = line_of(core, insn->paddr + insn->pipe.size_bytes - 1) != line;
+    core->tally[CORE_LOAD_SPLIT] += core->is_split[entry];
     // The longer cause. Both may hold.
     core->wait[entry] = cycles == 0 ? LOAD_HITS : translation > cycles - translation ? LOAD_WAITS_TLB : LOAD_WAITS_MISS;
     if (cycles > translation) {
@@ -159,9 +161,8 @@ static uint64_t look_up(tl_core *core, uint32_t entry) {
         core->tally[CORE_LOAD_LINE_WAIT] += 1;
         return arrives;
     }
-    if (cycles == 0 && line_of(core, insn->paddr + insn->pipe.size_bytes - 1) != line) {
+    if (cycles == 0 && core->is_split[entry]) {
         core->wait[entry] = LOAD_WAITS_SPLIT;
-        core->tally[CORE_LOAD_SPLIT] += 1;
         return now + core->config->split_cycles;
     }
     return now + cycles;
@@ -285,37 +286,58 @@ uint64_t memory_next_drain(const tl_core *core) {
     return core->drained_at > core->h->now ? core->drained_at : NEVER;
 }
 
-// The page of such a store was found long ago, by another program or another mode.
-static bool look_up_line(tl_hart *h, uint64_t paddr, uint32_t size_bytes) {
-    const uint32_t view = h->view;
-    if (h->regime.data_view[TL_VIEW_M] != TL_VIEW_M || h->regime.is_paged[TL_VIEW_M])
-        return false;
-    h->view = TL_VIEW_M;
-    const bool is_done = h->port->look_up(h, paddr, size_bytes, true);
-    h->view = view;
-    return is_done;
+// Looks the address up in the DTLB. Returns the cycle in which it is translated.
+static uint64_t translate_store(tl_core *core, uint32_t entry) {
+    tl_hart *h = core->h;
+    const tl_flow_insn *insn = &core->insn[entry];
+    const uint64_t now = h->now, dtlb_misses = h->tally[TL_S_DTLB_STORE_MISS];
+    port_call call;
+    uint64_t translation;
+    port_call_begin(core, &call);
+    (void)h->port->look_up_store_page(h, insn->vaddr, insn->pipe.size_bytes);
+    const uint64_t cycles = port_call_end(core, &call, &translation);
+    core->has_missed_dtlb[entry] = h->tally[TL_S_DTLB_STORE_MISS] != dtlb_misses;
+    core->tally[CORE_STORE_DTLB_MISS] += core->has_missed_dtlb[entry];
+    core->is_split[entry] = line_of(core, insn->paddr + insn->pipe.size_bytes - 1) != line_of(core, insn->paddr);
+    return now + cycles;
+}
+
+void memory_store(tl_core *core, uint32_t node, uint64_t half) {
+    const tl_flow_insn *insn = &core->insn[node];
+    const uint32_t latency = latency_of(core, insn);
+    uint64_t valid = half + latency;
+    if (!insn->is_redone && core->data_at[node] == NEVER)
+        core->data_at[node] = translate_store(core, node);
+    if (TL_UNLIKELY(!insn->is_redone && core->data_at[node] > half / 2)) {
+        core->wait[node] = LOAD_WAITS_TLB;
+        if (core->config->replay_miss_cycles != 0) {
+            go_round(core, node, half, latency, core->config->replay_cycles);
+            return;
+        }
+        valid = 2 * core->data_at[node] + latency;
+    }
+    core->state[node] = NODE_DONE;
+    core->valid[node] = valid;
+    core->store_at[core->store_number[node] % TL_MAX_STORE_BUFFERS] = valid;
+    core->tally[CORE_EXECUTE_FP_MOVE] += insn->pipe.cls == TL_CLASS_FP_STORE;
 }
 
 // The oldest retired store goes to the L1D. Its bytes are in memory already.
 void memory_drain(tl_core *core) {
     tl_hart *h = core->h;
     const uint32_t store = core->first_store % TL_MAX_STORE_BUFFERS;
-    const uint64_t vaddr = core->store_vaddr[store], line = line_of(core, core->store_paddr[store]);
+    const uint64_t paddr = core->store_paddr[store], line = line_of(core, paddr);
     const uint32_t size = core->store_size[store];
     port_call call;
     uint64_t translation;
     if (TL_UNLIKELY(core->owner_tap != NULL))
         tap_drain(core->owner_tap);
     port_call_begin(core, &call);
-    const bool is_native = (int32_t)(core->first_store - core->native_store) >= 0;
-    if (is_native ? h->port->look_up(h, vaddr, size, true) : look_up_line(h, core->store_paddr[store], size)) {
-        h->tally[TL_S_DTLB_ACCESS] += 1;
-        h->tally[TL_S_L1D_STORE] += 1;
-    }
+    h->port->look_up_store_lines(h, paddr, size);
     const uint64_t cycles = port_call_end(core, &call, &translation);
     core->tally[CORE_STORE_DRAIN] += 1;
     core->tally[CORE_STORE_DRAIN_MISS] += cycles > 0;
-    core->tally[CORE_STORE_SPLIT] += line_of(core, core->store_paddr[store] + size - 1) != line;
+    core->tally[CORE_STORE_SPLIT] += line_of(core, paddr + size - 1) != line;
     if (cycles > 0) {
         core->shared->drain_free_at = take_buffer(core->shared->drain_until, core->config->store_misses, h->now + cycles);
         // A store that is written through leaves no line in the L1D.

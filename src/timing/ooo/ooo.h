@@ -194,7 +194,7 @@ struct tl_core {
     // Cell of the cycles in which it was missing.
     uint16_t late_cause[MAX_RING];
     uint8_t n_uops[MAX_RING], wait[MAX_RING];
-    bool has_missed[MAX_RING], has_missed_dtlb[MAX_RING], has_aliased[MAX_RING];
+    bool has_missed[MAX_RING], has_missed_dtlb[MAX_RING], is_split[MAX_RING], has_aliased[MAX_RING];
     bool is_mispredicted[MAX_RING], is_accessed[MAX_RING], is_redirected[MAX_RING];
 
     // One element for each node.
@@ -218,7 +218,6 @@ struct tl_core {
 
     // Stores, by number: renamed, then retired, then drained.
     uint32_t first_store, senior_store, end_store;
-    uint32_t native_store; // those before it retired before a trap or under another program
     uint64_t store_vaddr[TL_MAX_STORE_BUFFERS], store_paddr[TL_MAX_STORE_BUFFERS], store_at[TL_MAX_STORE_BUFFERS],
         store_data_at[TL_MAX_STORE_BUFFERS];
     uint64_t store_seq[TL_MAX_STORE_BUFFERS];
@@ -367,6 +366,8 @@ void tap_rewind(core_tap *tap);
 
 // memory.c: loads and stores.
 void memory_load(tl_core *core, uint32_t node, uint64_t half); // dispatches
+// Dispatches the address of a store, which is looked up in the DTLB.
+void memory_store(tl_core *core, uint32_t node, uint64_t half);
 // One retired store goes to the L1D. Call it if memory_may_drain.
 void memory_drain(tl_core *core);
 void memory_drain_now(tl_core *core); // all retired stores

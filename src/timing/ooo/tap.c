@@ -330,6 +330,7 @@ static void note_back(core_tap *t, uint64_t seq) {
         event->n_uops = (uint8_t)n_uops;
         event->has_missed = n_uops > 0 && t->core->has_missed[entry_of(t->core, seq)];
         event->has_missed_dtlb = n_uops > 0 && t->core->has_missed_dtlb[entry_of(t->core, seq)];
+        event->is_split = n_uops > 0 && t->core->is_split[entry_of(t->core, seq)];
         event->is_mispredicted = n_uops > 0 && t->core->is_mispredicted[entry_of(t->core, seq)];
     }
     t->renamed = tl_lesser(t->renamed, seq);
@@ -363,6 +364,7 @@ static void add_retired(core_tap *t, uint32_t entry) {
     event->is_return = core->insn[entry].is_return;
     event->has_missed = core->has_missed[entry];
     event->has_missed_dtlb = core->has_missed_dtlb[entry];
+    event->is_split = core->is_split[entry];
 }
 
 static TL_NOINLINE void tell_retired(core_tap *t, uint32_t entry) {

@@ -197,7 +197,8 @@ TL_ALWAYS_INLINE void rename_one(tl_core *core, uint32_t entry, uint32_t issue) 
     core->data_at[entry] = NEVER;
     core->consumers[entry] = NO_LINK;
     core->wait[entry] = LOAD_HITS;
-    core->is_accessed[entry] = core->has_missed[entry] = core->has_missed_dtlb[entry] = core->has_aliased[entry] = false;
+    core->is_accessed[entry] = core->has_missed[entry] = core->has_missed_dtlb[entry] = false;
+    core->is_split[entry] = core->has_aliased[entry] = false;
     core->store_number[entry] = core->end_store;
     core->n_uops[entry] = issue == ISSUE_STORE ? 2 : 1;
     core->rob_used += core->n_uops[entry];
@@ -338,7 +339,9 @@ static void drop_renamed(tl_core *core, uint32_t entry) {
     if (TL_UNLIKELY(core->watches_loads) && core->is_accessed[entry])
         memory_note_load(core, entry, -1);
     core->tally[CORE_LOAD_MISS_WRONG] += core->has_missed[entry];
-    core->tally[CORE_LOAD_DTLB_MISS_WRONG] += core->has_missed_dtlb[entry];
+    const bool is_store = core->issue[entry] == ISSUE_STORE;
+    core->tally[is_store ? CORE_STORE_DTLB_MISS_WRONG : CORE_LOAD_DTLB_MISS_WRONG] += core->has_missed_dtlb[entry];
+    core->tally[CORE_LOAD_SPLIT_WRONG] += core->is_split[entry] && !is_store;
 }
 
 void window_squash(tl_core *core, uint64_t first, bool knows_flow) {
@@ -424,15 +427,21 @@ TL_ALWAYS_INLINE void dispatch(tl_core *core, uint32_t node, uint64_t half) {
     if (TL_UNLIKELY(missing != NEVER)) {
         core->tally[CORE_IN_VAIN] += 1;
         core->tally[CORE_IN_VAIN_SOURCE] += 1;
-        core->wait[entry] = core->wait[entry_of(core, missing)] == LOAD_WAITS_MISS ? LOAD_WAITS_MISS : LOAD_WAITS_SOURCE;
+        const load_wait wait = core->wait[entry_of(core, missing)] == LOAD_WAITS_MISS ? LOAD_WAITS_MISS : LOAD_WAITS_SOURCE;
+        if (node == entry)
+            core->wait[entry] = (uint8_t)wait;
         if (node == entry && core->wake[entry] == NEVER)
             window_wake(core, entry, half + latency);
-        const uint32_t round = core->wait[entry] == LOAD_WAITS_MISS ? core->config->replay_miss_cycles : core->config->replay_cycles;
+        const uint32_t round = wait == LOAD_WAITS_MISS ? core->config->replay_miss_cycles : core->config->replay_cycles;
         window_retry(core, node, half + 2 * (uint64_t)round);
         return;
     }
     if (issue == ISSUE_LOAD) {
         memory_load(core, node, half);
+        return;
+    }
+    if (issue == ISSUE_STORE) {
+        memory_store(core, node, half);
         return;
     }
     core->state[node] = NODE_DONE;
@@ -445,10 +454,6 @@ TL_ALWAYS_INLINE void dispatch(tl_core *core, uint32_t node, uint64_t half) {
     if (core->wake[entry] == NEVER)
         window_wake(core, entry, half + latency);
     switch (issue) {
-    case ISSUE_STORE:
-        core->store_at[core->store_number[entry] % TL_MAX_STORE_BUFFERS] = half + latency;
-        core->tally[CORE_EXECUTE_FP_MOVE] += core->insn[entry].pipe.cls == TL_CLASS_FP_STORE;
-        break;
     case ISSUE_DIV: core->shared->div_until = half + latency; break;
     case ISSUE_FP_DIV:
         core->shared->fp_div_until = half + latency;

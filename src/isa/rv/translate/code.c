@@ -39,13 +39,13 @@ void tl_code_unmap(tl_translator *t) {
 
 // Every thunk saves these vectors before it calls C, because C code may clobber them.
 static void spill_vectors(tl_translator *t) {
-    x86_movq_store(&t->e, TL_HART(instret), XMM15);
-    x86_movaps_store(&t->e, TL_HART(bp.counts), XMM14);
+    x86_movq_store(&t->e, TL_HART(instret), XMM7);
+    x86_movaps_store(&t->e, TL_HART(bp.counts), XMM6);
 }
 
 static void reload_vectors(tl_translator *t) {
-    x86_movq_load(&t->e, XMM15, TL_HART(instret));
-    x86_movaps_load(&t->e, XMM14, TL_HART(bp.counts));
+    x86_movq_load(&t->e, XMM7, TL_HART(instret));
+    x86_movaps_load(&t->e, XMM6, TL_HART(bp.counts));
 }
 
 static void spill(tl_translator *t) {

@@ -12,6 +12,8 @@
 #include "model/attribution.h"
 #include "model/bpred.h"
 
+enum { LINK = 1 }; // the register of nearly all calls
+
 // Only branches and direct jumps stay near, because other ends of blocks have called C code. C code
 // may have evicted the line.
 bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc) {
@@ -136,7 +138,7 @@ static void emit_predictor(tl_translator *t, uint64_t pc) {
 // Adds a row of counts. While they are booked, the branch has counts of its own. Spends rdx.
 static void emit_outcome(tl_translator *t, x86_mem counts) {
     x86 *e = &t->e;
-    x86_paddd_rm(e, XMM14, counts);
+    x86_paddd_rm(e, XMM6, counts);
     if (!t->block->transfer)
         return;
     const x86_mem own = tl_emit_at(t, t->block->transfer->outcomes, RDX);
@@ -219,6 +221,20 @@ static void emit_counter_of_rcx(tl_translator *t) {
     emit_counter_address(t);
 }
 
+// In a thunk: `offset` becomes an address in `table`. Keeps `scratch`, which is another register.
+static void emit_add_table(tl_translator *t, int offset, const void *table, int scratch) {
+    x86 *e = &t->e;
+    intptr_t distance = (intptr_t)table - (intptr_t)t->store->hart - TL_HART_BIAS;
+    if (fits_s32(distance)) {
+        x86_lea(e, offset, at_index(RBX, offset, 0, distance));
+    } else {
+        x86_push_r(e, scratch);
+        x86_mov_ri(e, scratch, (uintptr_t)table);
+        x86_add_rr(e, offset, scratch);
+        x86_pop_r(e, scratch);
+    }
+}
+
 // The entry of the BTB for rcx = pc and rdx = target. Spends rax and the flags.
 static void emit_btb_of_rcx(tl_translator *t, uint8_t *miss[2]) {
     x86 *e = &t->e;
@@ -227,15 +243,7 @@ static void emit_btb_of_rcx(tl_translator *t, uint8_t *miss[2]) {
     // An entry has 16 bytes, and bit 0 of a pc is 0.
     x86_and32_ri(e, RAX, (int32_t)(bp->btb_mask << 1));
     x86_shl32_ri(e, RAX, 3);
-    intptr_t distance = (intptr_t)bp->btb - (intptr_t)t->store->hart - TL_HART_BIAS;
-    if (fits_s32(distance)) {
-        x86_lea(e, RAX, at_index(RBX, RAX, 0, distance));
-    } else {
-        x86_push_r(e, RCX);
-        x86_mov_ri(e, RCX, (uintptr_t)bp->btb);
-        x86_add_rr(e, RAX, RCX);
-        x86_pop_r(e, RCX);
-    }
+    emit_add_table(t, RAX, bp->btb, RCX);
     x86_cmp_rm(e, RCX, at_base(RAX, offsetof(tl_btb_entry, pc)));
     miss[0] = x86_jcc(e, CC_NE);
     x86_cmp_rm(e, RDX, at_base(RAX, offsetof(tl_btb_entry, target)));
@@ -250,50 +258,6 @@ static void emit_fill(tl_translator *t, uint8_t *const miss[2]) {
     x86_store(e, at_base(RAX, offsetof(tl_btb_entry, target)), RDX);
 }
 
-static void emit_branch_thunks(tl_translator *t) {
-    x86 *e = &t->e;
-    uint8_t *miss[2];
-    t->branch_thunks[false] = e->at;
-    emit_counter_of_rcx(t);
-    emit_train(t, false);
-    x86_ret(e);
-    t->branch_thunks[true] = e->at;
-    emit_btb_of_rcx(t, miss);
-    emit_counter_of_rcx(t);
-    emit_train(t, true);
-    x86_ret(e);
-    emit_fill(t, miss);
-    emit_counter_of_rcx(t);
-    emit_train(t, true);
-    tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
-    x86_cmp32_ri(e, RAX, 2 * 2); // twice the counter as it was
-    uint8_t *unforeseen = x86_jcc(e, CC_B);
-    emit_redirect(t);
-    x86_patch(unforeseen, e->at);
-    x86_ret(e);
-}
-
-static void emit_jump_thunk(tl_translator *t) {
-    x86 *e = &t->e;
-    uint8_t *miss[2];
-    t->jump_thunk = e->at;
-    emit_btb_of_rcx(t, miss);
-    x86_ret(e);
-    emit_fill(t, miss);
-    tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
-    emit_redirect(t);
-    x86_ret(e);
-}
-
-void tl_emit_transfer_thunks(tl_translator *t) {
-    tl_block none = {0}; // has no counts of its own
-    t->block = &none;
-    emit_jump_thunk(t);
-    if (t->store->hart->bp.fixed == 0)
-        emit_branch_thunks(t);
-    t->block = NULL;
-}
-
 // The thunks count for no block, so a block with counts of its own has its transfers in place.
 static bool calls_thunks(const tl_translator *t) { return t->is_dense && !t->block->transfer; }
 
@@ -304,10 +268,10 @@ static void emit_called_branch(tl_translator *t, const tl_op *op, int cc) {
     uint64_t pc = t->block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
     x86_mov_ri(e, RCX, pc);
     tl_emit_compare(t, op);
-    uint8_t *taken = x86_jcc(e, cc);
+    uint8_t *taken = x86_jcc_short(e, cc);
     x86_call_to(e, t->branch_thunks[false]);
     tl_emit_link(t, t->block->end_pc);
-    x86_patch(taken, e->at);
+    x86_patch_short(taken, e->at);
     x86_lea(e, RDX, at_base(RCX, op->imm));
     x86_call_to(e, t->branch_thunks[true]);
     tl_emit_link(t, target);
@@ -380,12 +344,13 @@ static void emit_tell(tl_translator *t) {
 static void emit_jal(tl_translator *t, const tl_op *op) {
     uint64_t pc = t->block->pc + op->offset, target = pc + (uint64_t)(int64_t)op->imm;
     tl_reg_set_i(t, op->rd, t->block->end_pc);
-    if (tl_is_link(op->rd))
+    bool is_called = calls_thunks(t), is_common = is_called && op->rd == LINK;
+    if (tl_is_link(op->rd) && !is_common)
         emit_push(t, op->rd);
-    if (calls_thunks(t)) {
+    if (is_called) {
         x86_mov_ri(&t->e, RCX, pc);
         x86_lea(&t->e, RDX, at_base(RCX, op->imm));
-        x86_call_to(&t->e, t->jump_thunk);
+        x86_call_to(&t->e, t->jump_thunks[is_common]);
     } else {
         emit_btb(t, pc, target, BILL_ALWAYS);
     }
@@ -400,12 +365,17 @@ static void emit_jal(tl_translator *t, const tl_op *op) {
 enum { CELL_LOG2 = 5 };
 _Static_assert(sizeof(tl_jump_cell) == 1 << CELL_LOG2, "the cell index is scaled by a shift");
 
+// rcx = offset of the cell for the target in rax.
+static void emit_cell_offset(tl_translator *t) {
+    x86_zext32_rr(&t->e, RCX, RAX);
+    x86_and32_ri(&t->e, RCX, (TL_JUMP_CACHE - 1) << 1);
+    x86_shl32_ri(&t->e, RCX, CELL_LOG2 - 1);
+}
+
 // Jumps to the target in rax through the jump cache. A miss calls tl_blocks_enter_cell.
 static void emit_dispatch(tl_translator *t) {
     x86 *e = &t->e;
-    x86_zext32_rr(e, RCX, RAX);
-    x86_and32_ri(e, RCX, (TL_JUMP_CACHE - 1) << 1);
-    x86_shl32_ri(e, RCX, CELL_LOG2 - 1);
+    emit_cell_offset(t);
     x86_mem cell = tl_emit_at(t, t->store->jump_cache[t->block->view], RDX);
     cell.index = RCX;
     x86_cmp_rm(e, RAX, field(cell, offsetof(tl_jump_cell, pc)));
@@ -434,7 +404,7 @@ static void emit_dispatch(tl_translator *t) {
     if (cell.base == RAX) // the pc matched
         x86_load(e, RAX, field(cell, offsetof(tl_jump_cell, pc)));
     x86_patch(miss0, e->at);
-    x86_mov_ri(e, RDX, (uintptr_t)t->block);
+    x86_mov_ri(e, RDX, (uintptr_t)pend);
     x86_jmp_to(e, t->indirect_thunk);
     tl_emit_elsewhere(t);
 }
@@ -467,6 +437,139 @@ static void emit_pop(tl_translator *t, uint8_t *miss[2]) {
     miss[1] = x86_jcc(e, CC_NE);
 }
 
+// Counts a jump to another target than the predicted one. Spends rcx.
+static void emit_target_miss(tl_translator *t, bool is_return) {
+    uint32_t cycles = t->store->hart->bp.mispredict_cycles;
+    tl_emit_transfer_tally(t, is_return ? TL_S_BP_RETURN_MISS : TL_S_BP_INDIRECT_MISS, 1, RCX);
+    tl_emit_transfer_tally(t, TL_S_BP_TARGET_MISS, 1, RCX);
+    tl_emit_transfer_tally(t, TL_S_HART_CYC_TARGET, cycles, RCX);
+    add_now(t, cycles);
+}
+
+static void emit_branch_thunks(tl_translator *t) {
+    x86 *e = &t->e;
+    uint8_t *miss[2];
+    t->branch_thunks[false] = e->at;
+    emit_counter_of_rcx(t);
+    emit_train(t, false);
+    x86_ret(e);
+    t->branch_thunks[true] = e->at;
+    emit_btb_of_rcx(t, miss);
+    emit_counter_of_rcx(t);
+    emit_train(t, true);
+    x86_ret(e);
+    emit_fill(t, miss);
+    emit_counter_of_rcx(t);
+    emit_train(t, true);
+    tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    x86_cmp32_ri(e, RAX, 2 * 2); // twice the counter as it was
+    uint8_t *unforeseen = x86_jcc(e, CC_B);
+    emit_redirect(t);
+    x86_patch(unforeseen, e->at);
+    x86_ret(e);
+}
+
+static void emit_jump_thunk(tl_translator *t, bool is_link) {
+    x86 *e = &t->e;
+    uint8_t *miss[2];
+    t->jump_thunks[is_link] = e->at;
+    emit_btb_of_rcx(t, miss);
+    const uint8_t *known = e->at;
+    if (is_link)
+        emit_push(t, LINK);
+    x86_ret(e);
+    emit_fill(t, miss);
+    tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    emit_redirect(t);
+    x86_jmp_to(e, known);
+}
+
+// Before: rax = target, rdx = results in flight. Returns with rcx = the address to go on at. A miss
+// of the jump cache goes on there itself.
+static void emit_find(tl_translator *t) {
+    x86 *e = &t->e;
+    emit_cell_offset(t);
+    emit_add_table(t, RCX, t->store->jump_cache[t->block->view], RAX);
+    x86_cmp_rm(e, RAX, at_base(RCX, offsetof(tl_jump_cell, pc)));
+    uint8_t *miss0 = x86_jcc(e, CC_NE);
+    x86_cmp_rm(e, RDX, at_base(RCX, offsetof(tl_jump_cell, in)));
+    uint8_t *miss1 = x86_jcc(e, CC_NE);
+    x86_load(e, RCX, at_base(RCX, offsetof(tl_jump_cell, code)));
+    x86_ret(e);
+    x86_patch(miss0, e->at);
+    x86_patch(miss1, e->at);
+    x86_add_ri(e, RSP, 8); // the return address
+    x86_jmp_to(e, t->indirect_thunk);
+}
+
+static void emit_register_thunk(tl_translator *t, bool is_link) {
+    x86 *e = &t->e;
+    uint8_t *miss[2];
+    t->register_thunks[is_link][t->block->view] = e->at;
+    x86_push_r(e, RDX);
+    x86_mov_rr(e, RDX, RAX);
+    emit_btb_of_rcx(t, miss);
+    const uint8_t *known = e->at;
+    x86_mov_rr(e, RAX, RDX);
+    if (is_link)
+        emit_push(t, LINK);
+    x86_pop_r(e, RDX);
+    emit_find(t);
+    emit_fill(t, miss);
+    tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
+    emit_target_miss(t, false);
+    x86_jmp_to(e, known);
+}
+
+static void emit_return_thunk(tl_translator *t) {
+    x86 *e = &t->e;
+    uint8_t *miss[2];
+    t->return_thunks[t->block->view] = e->at;
+    x86_push_r(e, RDX);
+    emit_pop(t, miss);
+    const uint8_t *known = e->at;
+    x86_pop_r(e, RDX);
+    emit_find(t);
+    x86_patch(miss[0], e->at);
+    x86_patch(miss[1], e->at);
+    emit_target_miss(t, true);
+    x86_jmp_to(e, known);
+}
+
+void tl_emit_transfer_thunks(tl_translator *t) {
+    const tl_bpred *bp = &t->store->hart->bp;
+    tl_block none = {0}; // has no counts of its own
+    t->block = &none;
+    for (uint32_t is_link = 0; is_link < 2; is_link++)
+        emit_jump_thunk(t, is_link);
+    if (bp->fixed == 0)
+        emit_branch_thunks(t);
+    for (; bp->ras_entries != 0 && none.view < TL_N_VIEWS; none.view++) {
+        for (uint32_t is_link = 0; is_link < 2; is_link++)
+            emit_register_thunk(t, is_link);
+        emit_return_thunk(t);
+    }
+    t->block = NULL;
+}
+
+// In dense code common code predicts the jump to rax and finds its block. The host's jump stays
+// here, because the host predicts it by its place.
+static void emit_called_jalr(tl_translator *t, uint64_t pc, bool is_return, bool is_call) {
+    x86 *e = &t->e;
+    const tl_pend *pend = t->block->exit_pend;
+    uint32_t view = t->block->view;
+    if (!is_return && t->store->hart->bp.fixed == TL_BPRED_LOGGED)
+        emit_note_indirect(t, pc);
+    if (!is_return)
+        x86_mov_ri(e, RCX, pc);
+    if (pend)
+        x86_mov_ri(e, RDX, (uintptr_t)pend);
+    else
+        x86_zero_r(e, RDX);
+    x86_call_to(e, is_return ? t->return_thunks[view] : t->register_thunks[is_call][view]);
+    x86_jmp_r(e, RCX);
+}
+
 static void emit_jalr(tl_translator *t, const tl_op *op) {
     x86 *e = &t->e;
     tl_bpred *bp = &t->store->hart->bp;
@@ -484,6 +587,10 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
         x86_call_to(e, t->call_thunk);
         emit_tell(t);
         emit_dispatch(t);
+        return;
+    }
+    if (calls_thunks(t) && (!is_call || op->rd == LINK)) {
+        emit_called_jalr(t, pc, is_return, is_call);
         return;
     }
     uint8_t *miss[2];
@@ -508,10 +615,7 @@ static void emit_jalr(tl_translator *t, const tl_op *op) {
         x86_store(e, field(m, offsetof(tl_btb_entry, target)), RAX);
         tl_emit_transfer_tally(t, TL_S_BP_BTB_FILL, 1, RCX);
     }
-    tl_emit_transfer_tally(t, is_return ? TL_S_BP_RETURN_MISS : TL_S_BP_INDIRECT_MISS, 1, RCX);
-    tl_emit_transfer_tally(t, TL_S_BP_TARGET_MISS, 1, RCX);
-    tl_emit_transfer_tally(t, TL_S_HART_CYC_TARGET, bp->mispredict_cycles, RCX);
-    add_now(t, bp->mispredict_cycles);
+    emit_target_miss(t, is_return);
     x86_jmp_to(e, predicted);
     tl_emit_elsewhere(t);
     if (is_call)

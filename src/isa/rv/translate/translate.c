@@ -21,12 +21,8 @@
 #include "isa/rv/translate/translator.h"
 #include "model/code_log.h"
 
-// The first blocks of a program have room in the host's L1I and fast branches. Code beyond that is
-// dense.
-enum { DENSE_FROM_BYTES = 64 << 10 };
-
 static void emit_insn(tl_translator *t, uint32_t k) {
-    if (!tl_emit_int(t, k) && !tl_emit_mem(t, k) && !tl_emit_fp(t, k) && !tl_emit_branch(t, k))
+    if (!tl_emit_int(t, k) && !tl_emit_mem(t, k) && !tl_emit_fp(t, k) && !tl_emit_branch(t, k) && !tl_emit_csr(t, k))
         tl_emit_call(t, k);
 }
 
@@ -108,7 +104,7 @@ static void translate(tl_blocks *store, tl_block *block) {
     t->block = block;
     t->e = (x86){.at = t->hot, .exec_minus_write = t->exec - t->write};
     t->other = t->cold;
-    t->is_dense = t->hot - t->first_hot >= DENSE_FROM_BYTES;
+    t->is_dense = t->hot - t->first_hot >= store->hart->config->sparse_code_bytes;
     x86 *e = &t->e;
 
     uint8_t *failed[8];
@@ -122,7 +118,7 @@ static void translate(tl_blocks *store, tl_block *block) {
     if (TL_UNLIKELY(tl_blocks_sink(store) != NULL))
         tl_emit_context(t);
     x86_add_ri(e, R13, (int32_t)block->cycles);
-    x86_paddq_ra(e, XMM15, t->small_numbers + 16 * block->n_insns);
+    x86_paddq_ra(e, XMM7, t->small_numbers + 16 * block->n_insns);
     block->body = tl_exec_of(t, e->at);
 
     bool is_ended = false;
@@ -140,7 +136,7 @@ static void translate(tl_blocks *store, tl_block *block) {
         emit_insn(t, k);
         if (block->opc[k] == TL_OPC_mret || block->opc[k] == TL_OPC_sret) {
             x86_load(e, RAX, TL_HART(pc));
-            x86_mov_ri(e, RDX, (uintptr_t)block);
+            x86_mov_ri(e, RDX, (uintptr_t)block->exit_pend);
             x86_jmp_to(e, t->indirect_thunk);
             is_ended = true;
             break;
@@ -256,9 +252,9 @@ static void *enter_fetched_booked(tl_blocks *store, uintptr_t a, uintptr_t pc, u
 }
 
 // Called from an indirect jump or a return from a trap.
-static void *enter_indirect(tl_blocks *store, uintptr_t pc, uintptr_t block_left, uintptr_t unused) {
+static void *enter_indirect(tl_blocks *store, uintptr_t pc, uintptr_t pend, uintptr_t unused) {
     (void)unused;
-    store->hart->pend = ((const tl_block *)block_left)->exit_pend;
+    store->hart->pend = (const tl_pend *)pend;
     return go_on_at(store->translator, tl_blocks_enter_cell(store, pc));
 }
 

@@ -6,7 +6,7 @@
 // Host registers while translated code runs:
 //   rbx  TL_HART_BIAS bytes into the hart, so that x0..x31 are one-byte displacements
 //   r13  hart->now         rbp  hart->stamp       r14  hart->stamps
-//   xmm15  hart->instret   xmm14  hart->bp.counts
+//   xmm7  hart->instret    xmm6  hart->bp.counts
 //   rax rcx rdx  scratch   rsp  aligned to 16
 //   r15 r12 rsi rdi r8 r9 r10 r11  guest sp s0 a0 a1 a2 a3 a4 a5, across blocks
 // All other guest registers live in the hart. Memory is current whenever C code runs, because
@@ -44,14 +44,19 @@ typedef struct tl_translator {
     uint8_t *stop_thunk; // jumped to: tl_block_stop_before; rax = block, edx = k
     // Jumped to for the next block: rax = pc, rdx = site, rcx = the block left.
     uint8_t *link_thunk;
-    uint8_t *indirect_thunk; // rax = pc, rdx = the block left
+    uint8_t *indirect_thunk; // rax = pc, rdx = results in flight
     uint8_t *again_thunk;    // rax = a block that no fetch slot proves
     // Called with rax = a block that no fetch slot proves, rdx = its pc. Returns when the block may
     // run.
     uint8_t *fetch_thunk;
-    // Called at the end of a block with rcx = pc: for a direct jump with rdx = target, for a branch
-    // not taken, and for a branch taken with rdx = target. Spend rax, rcx and rdx.
-    uint8_t *jump_thunk, *branch_thunks[2];
+    // Called at the end of a block with rcx = pc and rdx = target, for a direct jump and a branch.
+    // A branch that is not taken needs no rdx. They spend rax, rcx and rdx. [true]: the jump links
+    // x1, the branch is taken.
+    uint8_t *jump_thunks[2], *branch_thunks[2];
+    // Called at the end of a block with rax = target and rdx = results in flight, for an indirect
+    // jump with rcx = pc, and for a return. Return with rcx = the address to go on at, or go on
+    // themselves. [true]: the jump links x1. The last index is the view.
+    uint8_t *register_thunks[2][TL_N_VIEWS], *return_thunks[TL_N_VIEWS];
     // Entered with rax = pc. The cell of the jump cache matches, but its block is not translated.
     uint8_t *cold_thunk;
     void (*run)(tl_hart *h, void *target);
@@ -129,6 +134,7 @@ bool tl_emit_int(tl_translator *t, uint32_t k);
 bool tl_emit_mem(tl_translator *t, uint32_t k);
 bool tl_emit_fp(tl_translator *t, uint32_t k);
 bool tl_emit_branch(tl_translator *t, uint32_t k);
+bool tl_emit_csr(tl_translator *t, uint32_t k);
 void tl_emit_transfer_thunks(tl_translator *t);
 void tl_emit_call(tl_translator *t, uint32_t k);         // the C body
 void tl_emit_address(tl_translator *t, const tl_op *op); // rax = rs1 + imm

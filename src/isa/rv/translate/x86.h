@@ -33,7 +33,7 @@
 #include "base/bits.h"
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
-enum { XMM0 = 0, XMM1 = 1, XMM14 = 14, XMM15 = 15 };
+enum { XMM0 = 0, XMM1 = 1, XMM6 = 6, XMM7 = 7 };
 // Conditions of jcc, setcc and cmovcc.
 enum { CC_O = 0, CC_B = 2, CC_AE = 3, CC_E = 4, CC_NE = 5, CC_A = 7, CC_P = 10, CC_NP = 11, CC_L = 12, CC_GE = 13 };
 // Operations of x86_op_*.
@@ -285,8 +285,9 @@ static inline void x86_zero_r(x86 *e, int reg) { x86_xor32_rr(e, reg, reg); }
 
 // For templates that choose: op is X_SHL, X_SHR or X_SAR.
 static inline void x86_shift_ri(x86 *e, bool is_wide, int op, int reg, unsigned count) {
-    x86_encode_rr(e, is_wide, 0xc1, op, reg);
-    x86_byte(e, count);
+    x86_encode_rr(e, is_wide, count == 1 ? 0xd1 : 0xc1, op, reg);
+    if (count != 1)
+        x86_byte(e, count);
 }
 
 static inline void x86_shift_by_cl(x86 *e, bool is_wide, int op, int reg) { x86_encode_rr(e, is_wide, 0xd3, op, reg); }
@@ -334,6 +335,18 @@ static inline uint8_t *x86_jmp(x86 *e) {
 static inline void x86_patch(uint8_t *displacement, const uint8_t *target) {
     int32_t distance = (int32_t)(target - (displacement + 4));
     memcpy(displacement, &distance, 4);
+}
+
+// Jumps over less than 128 bytes; returns the place of the displacement for x86_patch_short.
+static inline uint8_t *x86_jcc_short(x86 *e, int cc) {
+    x86_byte(e, 0x70 | (unsigned)cc);
+    x86_byte(e, 0);
+    return e->at - 1;
+}
+
+static inline void x86_patch_short(uint8_t *displacement, const uint8_t *target) {
+    assert(fits_s8(target - (displacement + 1)));
+    *displacement = (uint8_t)(target - (displacement + 1));
 }
 
 static inline void x86_jmp_to(x86 *e, const uint8_t *target) { x86_patch(x86_jmp(e), target); }
