@@ -1338,6 +1338,7 @@ def what_the_extension_cannot_do_is_said():
                           (("stat", *NBX, "-e", "uops_retired:NBOGUS:with=4"), "the mask names thread 2, and a core of machine netburst has 2"),
                           (("stat", *NBX, "-e", "uops_retired:NBOGUS:without=8"), "the mask names thread 3, and a core of machine netburst has 2"),
                           (("stat", *NETBURST, "-e", "b2b_cycles:BIT2"), "b2b_cycles:BIT2 is not modeled: No manual says when it counts."),
+                          (("stat", *NETBURST, "-e", "packed_SP_retired"), "packed_SP_retired is not modeled: The harts have no vector instructions."),
                           (("stat", *NBX, "-e", "uops_retired:NBOGUS:assist"), "use tally record -P netburst -c PERIOD"),
                           (("record", "-c", "99", *NBX, "-e", "uops_retired:NBOGUS:banks"), "banks count by context, and tally record samples"),
                           (("record", "-c", "99", *NBX, "-e", "memory_loads:pp:vary=1,uops_retired:NBOGUS:assist"), "the periods of a core vary alike"),

@@ -171,13 +171,14 @@ static bool place(search *s, uint32_t at, tl_netburst_block block) {
 // Detectors that only tag need a counter of the block that runs.
 static bool power(search *s, const tl_netburst_settings *settings) {
     const uint32_t broken = settings->errata[TL_ERRATUM_CCCR1_ENABLE_BROKEN] == TL_NETBURST_ON ? BIT(1) : 0;
-    for (uint32_t i = 0; i < s->n_items; i++) {
-        const uint32_t block = places[s->items[i].pair].block, all = reached[block][0] | reached[block][1];
-        if (s->items[i].counters != 0 || (s->used & all))
+    for (uint32_t at = 0; at < s->n_items; at++) {
+        const item *it = &s->items[at];
+        const uint32_t block = places[it->pair].block, all = reached[block][0] | reached[block][1];
+        if (it->counters != 0 || (s->used & all))
             continue;
-        const uint32_t left = reached[block][s->escr[i] - s->items[i].pair] & ~s->used & ~broken;
-        s->counter[i] = (uint8_t)__builtin_ctz(left);
-        s->used |= BIT(s->counter[i]);
+        const uint32_t left = reached[block][s->escr[at] - it->pair] & ~s->used & ~broken;
+        s->counter[at] = (uint8_t)__builtin_ctz(left);
+        s->used |= BIT(s->counter[at]);
     }
     return true;
 }
