@@ -359,7 +359,7 @@ static void test_only_stores_across_lines_have_the_tag_of_split_stores(void **st
     (void)state;
     static const char *const on[] = {"pentium4=on", NULL};
     enum { FIRST = 13, LAST = 14, SPLIT = 15, BYTE = 1, LINE_BYTES = 64, SPLITS = 2, ITERATIONS = 300 };
-    for (uint32_t second = 0; second < 2; second++) { // either detector of the pair lets the cause tag
+    for (uint32_t second = 0; second < 2; second++) { // either detector lets the cause tag
         kernel k;
         open_kernel(&k, "netburst", on);
         k.h->client = &k;

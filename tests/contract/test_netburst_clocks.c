@@ -352,7 +352,8 @@ static void tick_uops(played *p, uint32_t n, uint32_t n_uops) {
 }
 static void tick(played *p, uint32_t n) { tick_uops(p, n, UOPS); }
 
-// Loads that are renamed and taken back in one clock: two uops each, the first with a front-end tag.
+// Loads that are renamed and taken back in one clock: two uops each. The first one has a front-end
+// tag.
 static void take_back(played *p, uint32_t n_loads) {
     const tl_uop_event load = {.cls = TL_CLASS_LOAD, .n_uops = 2};
     step s = {.n_events = 2 * n_loads, .clocks = 1, .priv = TL_PRIV_M};
@@ -387,7 +388,8 @@ static void test_a_reset_forgets_uops_that_were_taken_back(void **state) {
     end_both(p);
 }
 
-// Returns how many of 12 uops have not left after a gap. is_first: the thread has told nothing before.
+// Returns how many of 12 uops have not left after a gap. is_first: the thread has told nothing
+// before.
 static uint64_t left_after(uint32_t gap, bool is_first) {
     enum { LOADS = 6 };
     static played p[2];
@@ -493,7 +495,7 @@ static void test_a_full_store_buffer_is_known_when_a_detector_begins_to_hear_of_
     }
 }
 
-// An instruction that executes alone makes counter 16 wrap, and counter 12 runs behind it. It counts
+// An instruction that executes alone makes counter 16 wrap. Counter 12 runs behind it, and counts
 // each clock.
 static void test_a_cascade_begins_with_what_executes_alone(void **state) {
     (void)state;

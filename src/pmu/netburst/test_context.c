@@ -612,7 +612,7 @@ int main(void) {
         cmocka_unit_test(test_each_thread_has_a_tag_of_its_own),
         cmocka_unit_test(test_banks_sum_up_to_the_count_of_the_machine),
         cmocka_unit_test(test_a_bank_has_its_preset_and_the_interrupt_that_it_owes),
-    cmocka_unit_test(test_a_flag_of_overflow_stays_when_the_context_goes),
+        cmocka_unit_test(test_a_flag_of_overflow_stays_when_the_context_goes),
         cmocka_unit_test(test_a_counter_of_any_retirement_event_samples_precisely),
         cmocka_unit_test(test_a_counter_of_any_event_samples_the_next_instruction),
         cmocka_unit_test(test_a_preset_survives_an_area_that_is_not_there),

@@ -231,9 +231,12 @@ static void test_uop_type_never_counts(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_each_choice_of_threads_and_privileges), cmocka_unit_test(test_modes_of_active_threads_part_all_clocks),
-    cmocka_unit_test(test_edges_are_runs_of_the_filter),          cmocka_unit_test(test_each_cascade_runs_behind_its_source),
-    cmocka_unit_test(test_power_gates_can_be_left_open),          cmocka_unit_test(test_bus_sequence_requests_match_field_by_field),
+    cmocka_unit_test(test_each_choice_of_threads_and_privileges),
+    cmocka_unit_test(test_modes_of_active_threads_part_all_clocks),
+    cmocka_unit_test(test_edges_are_runs_of_the_filter),
+    cmocka_unit_test(test_each_cascade_runs_behind_its_source),
+    cmocka_unit_test(test_power_gates_can_be_left_open),
+    cmocka_unit_test(test_bus_sequence_requests_match_field_by_field),
     cmocka_unit_test(test_uop_type_never_counts),
 };
 TL_TEST_MAIN(tests)
