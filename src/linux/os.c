@@ -163,7 +163,7 @@ static void enter_kernel(tl_os *os, tl_hart *h) {
     os->now = h->now;
 }
 
-static void leave_kernel(tl_os *os, tl_hart *h) {
+TL_ALWAYS_INLINE void leave_kernel(tl_os *os, tl_hart *h) {
     if (os->in_kernel >> h->id & 1) {
         const tl_thread *t = h->client;
         ++h->tally[TL_S_HART_FLUSH_OTHER];
@@ -401,7 +401,7 @@ static void stop_for_transfer(tl_os *os) {
 }
 
 // Before this cycle no event concerns the hart, whatever the other harts do.
-static uint64_t horizon_of(tl_os *os, const tl_hart *h) {
+TL_ALWAYS_INLINE uint64_t horizon_of(tl_os *os, const tl_hart *h) {
     const tl_thread *t = (const tl_thread *)h->client;
     uint64_t horizon = tl_lesser(t->slice_start + os->machine->config.os.slice_cycles, tl_machine_tick(os->machine, h->now));
     horizon = tl_lesser(horizon, os->quantum_end);
@@ -414,8 +414,9 @@ static uint64_t horizon_of(tl_os *os, const tl_hart *h) {
 
 // Runs the turn of *h, and turns after it in which nobody has anything to do but to run. *h becomes
 // the hart that stopped. A hart at the limit of cycles begins no turn there, because the run may
-// have ended.
-static tl_stop run_turns(tl_os *os, tl_hart **ret_hart, uint32_t running) {
+// have ended. This and what it calls is inlined, because tl_os_run pays for each call in each
+// system call.
+TL_ALWAYS_INLINE tl_stop run_turns(tl_os *os, tl_hart **ret_hart, uint32_t running) {
     tl_hart *h = *ret_hart;
     os->hart = h;
     leave_kernel(os, h);
@@ -436,7 +437,7 @@ static tl_stop run_turns(tl_os *os, tl_hart **ret_hart, uint32_t running) {
 }
 
 // The kernel does the step for which a turn stopped.
-static void attend_stop(tl_os *os, tl_hart *h, tl_stop stop) {
+TL_ALWAYS_INLINE void attend_stop(tl_os *os, tl_hart *h, tl_stop stop) {
     // The kernel sees the stores that the others did before.
     if (stop == TL_STOP_TRAP && h->now > os->turn.first_until) {
         os->deferred |= 1u << h->id;

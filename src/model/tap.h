@@ -157,18 +157,18 @@ static inline void tl_clock_cells_copy(tl_clock_cells *c, uint32_t n, const uint
     const tl_cell *cell = c->cells;
     c->n_filled = n + 1;
 #define COPY(k) column[(k)*TL_CLOCK_TOTALS] = (uint32_t)tally[cell[k]];
-#define COPY_LAST(k)                     \
+#define COPY_LAST(k) \
     case (k) + 1: COPY(k) __attribute__((fallthrough));
     for (; TL_UNLIKELY(left > TL_CLOCK_CELLS); left -= TL_CLOCK_CELLS) {
-        COPY(0) COPY(1) COPY(2) COPY(3) COPY(4) COPY(5) COPY(6) COPY(7)
-        COPY(8) COPY(9) COPY(10) COPY(11) COPY(12) COPY(13) COPY(14) COPY(15)
-        cell += TL_CLOCK_CELLS;
+        COPY(0)
+        COPY(1) COPY(2) COPY(3) COPY(4) COPY(5) COPY(6) COPY(7) COPY(8) COPY(9) COPY(10) COPY(11) COPY(12) COPY(13) COPY(14) COPY(15)
+            cell += TL_CLOCK_CELLS;
         column += TL_CLOCK_CELLS * TL_CLOCK_TOTALS;
     }
     switch (left) {
-        COPY_LAST(15) COPY_LAST(14) COPY_LAST(13) COPY_LAST(12) COPY_LAST(11) COPY_LAST(10) COPY_LAST(9) COPY_LAST(8)
-        COPY_LAST(7) COPY_LAST(6) COPY_LAST(5) COPY_LAST(4) COPY_LAST(3) COPY_LAST(2) COPY_LAST(1) COPY_LAST(0)
-    default: break;
+        COPY_LAST(15)
+        COPY_LAST(14) COPY_LAST(13) COPY_LAST(12) COPY_LAST(11) COPY_LAST(10) COPY_LAST(9) COPY_LAST(8) COPY_LAST(7) COPY_LAST(6)
+            COPY_LAST(5) COPY_LAST(4) COPY_LAST(3) COPY_LAST(2) COPY_LAST(1) COPY_LAST(0) default : break;
     }
 #undef COPY
 #undef COPY_LAST

@@ -84,9 +84,9 @@ typedef struct feed_thread {
     // Uops taken back that were not told as bogus yet, by their tags; instructions by their
     // front-end tag.
     uint32_t bogus_uops[N_TAGS], bogus_insns[2], n_bogus;
-    tl_clock_cells *cells; // its part of rows
-    uint64_t drained;      // bogus uops of clocks before this one have left
-    source insns, uops;    // retired
+    tl_clock_cells *cells;             // its part of rows
+    uint64_t drained;                  // bogus uops of clocks before this one have left
+    source insns, uops;                // retired
     uint32_t power_escrs, stall_escrs; // of rows: used ESCRs that select these levels
 } feed_thread;
 
@@ -111,7 +111,7 @@ struct tl_netburst_feed {
     // While rows are open, all clocks before the one under way are in them, and `next` is behind.
     tl_clock_rows row;
     bool hears_bogus;
-    uint32_t planned; // owners that sources have their ESCRs for; UNPLANNED: none
+    uint32_t planned;                       // owners that sources have their ESCRs for; UNPLANNED: none
     uint32_t mode_escrs[N_MODES * N_MODES]; // of rows: used ESCRs that select a pair of modes
     uint8_t row_of[MAX_OCCURRENCES];
     tl_netburst_rows rows;
