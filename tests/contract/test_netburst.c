@@ -632,6 +632,30 @@ static void test_interrupts_arrive_in_their_cycle(void **state) {
         }
 }
 
+// The entry of the vector table is masked, so no second interrupt comes. Both threads are told how
+// far they were.
+static void test_an_overflow_interrupts_once_and_is_dated_for_both_threads(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", NULL};
+    kernel k;
+    open_chain(&k, on);
+    tl_netburst *n = pmu_of(k.machine, 0);
+    k.machine->harts[1]->instret = 123456; // it does not run
+    interrupt_at(n, &interrupts[0]);
+    const uint64_t insns = k.h->instret;
+    (void)run_to_interrupt(&k, false);
+    assert_in_range(tl_netburst_overflow_insns(n, 0, interrupts[0].counter), insns + interrupts[0].n - 10, insns + interrupts[0].n + 10);
+    assert_int_equal(tl_netburst_overflow_insns(n, 1, interrupts[0].counter), 123456);
+    tl_hart_set_irq(k.h, 13, false);
+    for (uint32_t i = 0; i < 10; i++) {
+        (void)run_iterations(&k, 10);
+        (void)tl_hart_poll(k.h);
+        assert_int_equal(k.h->irqs_pending >> 13 & 1, 0);
+    }
+    k.machine->harts[1]->instret = 0;
+    close_kernel(&k);
+}
+
 // A hart without overflows pays nothing, and one that waits for an interrupt runs freely up to it.
 static void test_few_runs_lead_to_an_interrupt(void **state) {
     (void)state;
@@ -1158,6 +1182,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_erratum_of_branch_types_counts_what_is_taken_back),
     cmocka_unit_test(test_interrupts_arrive_in_their_cycle),
     cmocka_unit_test(test_few_runs_lead_to_an_interrupt),
+    cmocka_unit_test(test_an_overflow_interrupts_once_and_is_dated_for_both_threads),
     cmocka_unit_test(test_samples_name_the_load_that_missed_and_the_registers_before_it),
     cmocka_unit_test(test_counts_of_both_threads_are_the_machines_own),
     cmocka_unit_test(test_floating_point_counts_the_same_beside_tags),

@@ -458,16 +458,19 @@ static void test_an_overflow_is_in_its_clock_with_the_instructions_before_it(voi
 static void test_rows_end_before_a_counter_wraps(void **state) {
     (void)state;
     enum { LEFT = 100 };
-    for (uint32_t gap = LEFT - 4; gap < LEFT + 4; gap++) {
+    for (uint32_t gap = LEFT - 4; gap < 2 * LEFT; gap += gap < LEFT + 4 ? 1 : 20) {
         static played p[2];
         begin_both(p);
         write_both(p, 0x3a2, RUNNING);
         write_both(p, TL_MSR_COUNTER + 0, TL_NETBURST_VALUE + 1 - LEFT);
         write_both(p, TL_MSR_CCCR + 0, CCCR_FSB | TL_CCCR_COMPARE);
         run_both(p);
+        const uint64_t clock = p[0].machine->harts[0]->now;
         const step last = {.n_insns = INSNS, .n_uops = UOPS, .clocks = gap, .priv = TL_PRIV_M};
         play_both(p, &last);
         tick(p, 4);
+        if (gap >= LEFT) // a counter that has wrapped interrupts with its next count
+            assert_int_equal(read_both(p, TL_MSR_COUNTER + 0) > 0 ? p[0].moments[0].of[0].cycle : 0, clock + LEFT);
         assert_int_equal(read_both(p, TL_MSR_COUNTER + 0), (TL_NETBURST_VALUE + 1 - LEFT + gap + 4) & TL_NETBURST_VALUE);
         end_both(p);
     }
@@ -522,6 +525,10 @@ static void test_a_cascade_begins_with_what_executes_alone(void **state) {
     assert_in_range(read_both(p, TL_MSR_COUNTER + 12), CLOCKS, CLOCKS + 1);
     for (uint32_t i = 0; i < 2; i++) // the default of netburst.assist_clocks
         assert_int_equal(p[i].tap->assist(p[i].tap, p[i].machine->harts[0], 0), 300);
+    // Counter 16 has no flag any more, so the cascade ends.
+    const uint64_t before = read_both(p, TL_MSR_COUNTER + 12);
+    tick(p, CLOCKS);
+    assert_in_range(read_both(p, TL_MSR_COUNTER + 12), before, before + 1);
     end_both(p);
 }
 
@@ -556,7 +563,54 @@ static void test_time_outside_is_that_of_system_software_but_for_what_is_idle(vo
     end_both(p);
 }
 
+// Mask bit FLUSH counts two for each clock that drops a line of the trace cache.
+static void test_each_flush_of_the_trace_cache_counts_two(void **state) {
+    (void)state;
+    enum { FLUSHES = 3, TRACE_FLUSH = 4 };
+    static played p[2];
+    assert_string_equal(signals[TRACE_FLUSH], "core.trace_flush");
+    begin_both(p);
+    write_both(p, 0x3c4, UINT64_C(6) << TL_ESCR_EVENT_LSB | 1 << 4 << TL_ESCR_MASK_LSB | 15);
+    write_both(p, TL_MSR_CCCR + 4, TL_CCCR_ENABLE | 1 << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB);
+    run_both(p);
+    const step flush = {.n_moved = 1, .cells = {TRACE_FLUSH}, .growths = {1}, .clocks = 1, .priv = TL_PRIV_M};
+    for (uint32_t i = 0; i < FLUSHES; i++) {
+        play_both(p, &flush);
+        tick(p, 7);
+    }
+    assert_int_equal(read_both(p, TL_MSR_COUNTER + 4), 2 * FLUSHES);
+    end_both(p);
+}
+
+// Worked value of section 17: bits 15 and 16 of MSR_PEBS_ENABLE tag mispredicted branches. The SDM
+// excepts returns.
+static void test_mispredicted_branches_are_tagged_but_for_returns(void **state) {
+    (void)state;
+    static played p[2];
+    begin_both(p);
+    write_both(p, TL_MSR_PEBS_MATRIX_VERT, 0x10);
+    write_both(p, TL_MSR_PEBS_ENABLE, 0x01018000);
+    write_both(p, 0x3cc, 0x1200020c); // replay_event, NBOGUS
+    write_both(p, TL_MSR_CCCR + 12, CCCR_CRU2);
+    run_both(p);
+    for (uint32_t i = 0; i < 8; i++) {
+        const tl_uop_event insn = {.step = TL_UOP_RETIRE,
+                                   .cls = i & 1 ? TL_CLASS_JALR : TL_CLASS_BRANCH,
+                                   .n_uops = 1,
+                                   .seq = i,
+                                   .is_taken = true,
+                                   .is_mispredicted = i & 2,
+                                   .is_return = (i & 5) == 5};
+        const step s = {.n_events = 1, .events = {insn}, .clocks = 1, .priv = TL_PRIV_M};
+        play_both(p, &s);
+    }
+    assert_int_equal(read_both(p, TL_MSR_COUNTER + 12), 3); // 2, 3 and 6; 7 is a return
+    end_both(p);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_each_flush_of_the_trace_cache_counts_two),
+    cmocka_unit_test(test_mispredicted_branches_are_tagged_but_for_returns),
     cmocka_unit_test(test_a_reset_forgets_uops_that_were_taken_back),
     cmocka_unit_test(test_uops_that_nobody_hears_of_leave_three_in_a_clock),
     cmocka_unit_test(test_an_overflow_is_in_its_clock_with_the_instructions_before_it),

@@ -208,6 +208,21 @@ static void test_a_request_for_interrupts_names_the_thread(void **state) {
     }
 }
 
+// A filter belongs to the counter that counts, and to none of the detector that tags.
+static void test_a_filter_is_written_for_the_counter_alone(void **state) {
+    (void)state;
+    static const char *const texts[] = {"memory_loads:t0:ctx=5"};
+    tl_netburst_plan plan;
+    tl_error err = {0};
+    uint32_t n_filters = 0;
+    if (planned(texts, 1, &plan, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(written(&plan, TL_MSR_NBX_FILTER + plan.places[0].counter), 5);
+    for (uint32_t i = 0; i < plan.n_writes; i++)
+        n_filters += plan.writes[i].value == 5;
+    assert_int_equal(n_filters, 1);
+}
+
 // Two classes of floating-point uops have a detector of FIRM and a tag each.
 static void test_two_execution_tags_differ(void **state) {
     (void)state;
@@ -538,6 +553,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_the_tables_are_complete),
     cmocka_unit_test(test_worked_values),
     cmocka_unit_test(test_a_request_for_interrupts_names_the_thread),
+    cmocka_unit_test(test_a_filter_is_written_for_the_counter_alone),
     cmocka_unit_test(test_two_execution_tags_differ),
     cmocka_unit_test(test_a_text_that_means_nothing_is_refused_with_the_remedy),
     cmocka_unit_test(test_events_that_need_one_thing_are_named_with_what_fits),
