@@ -14,6 +14,7 @@
 #include "pmu/netburst/state.h"
 #include "random_counters.h"
 #include "random_threads.h"
+#include "readers/netburst/l1miss_program.h"
 #include "session/description.h"
 
 static tl_machine *open_machine(uint64_t seed) {
@@ -352,6 +353,38 @@ static void test_untagged_misses_are_those_of_wrong_paths(void **state) {
     close_kernel(&k);
 }
 
+// A store that crosses a line is tagged, and none that touches only the first or the last bytes of
+// one.
+static void test_only_stores_across_lines_have_the_tag_of_split_stores(void **state) {
+    (void)state;
+    static const char *const on[] = {"pentium4=on", NULL};
+    enum { FIRST = 13, LAST = 14, SPLIT = 15, BYTE = 1, LINE_BYTES = 64, SPLITS = 2, ITERATIONS = 300 };
+    for (uint32_t second = 0; second < 2; second++) { // either detector lets the cause tag
+        kernel k;
+        open_kernel(&k, "netburst", on);
+        k.h->client = &k;
+        k.rv->x[FIRST] = TL_RAM_BASE_PADDR + DATA;
+        k.rv->x[LAST] = TL_RAM_BASE_PADDR + DATA + LINE_BYTES - 8;
+        k.rv->x[SPLIT] = TL_RAM_BASE_PADDR + DATA + 2 * LINE_BYTES - BYTE;
+        emit(&k, store(A1, FIRST, 3));
+        emit(&k, store(A1, LAST, 3));
+        emit_n(&k, SPLITS, store(A1, SPLIT, 1)); // one byte in each line
+        (void)warm_loop(&k);
+        tl_netburst *n = pmu_of(k.machine, 0);
+        wrmsr(n, 0x3ae + second, 0x0a00040c); // store_port_replay, SPLIT_ST
+        wrmsr(n, TL_MSR_CCCR + 8 + 2 * second, 0x00035000);
+        wrmsr(n, TL_MSR_PEBS_MATRIX_VERT, 2);
+        wrmsr(n, TL_MSR_PEBS_ENABLE, 0x01000400);
+        wrmsr(n, 0x3cc, 0x1200020c); // replay_event, NBOGUS
+        wrmsr(n, TL_MSR_CCCR + 12, 0x0003b000);
+        (void)run_iterations(&k, 20); // so that nothing is in flight that was not seen
+        const uint64_t before = rdmsr(n, TL_MSR_COUNTER + 12);
+        (void)run_iterations(&k, ITERATIONS);
+        assert_in_range(rdmsr(n, TL_MSR_COUNTER + 12) - before, SPLITS * ITERATIONS - 3, SPLITS * ITERATIONS + 3);
+        close_kernel(&k);
+    }
+}
+
 // A14: execution tags of both detectors at once.
 static void test_execution_tags_tell_classes_apart(void **state) {
     (void)state;
@@ -449,6 +482,30 @@ static void test_samples_name_the_load_that_missed_and_the_registers_before_it(v
         assert_int_equal((get32(&k, at + 16) - cell) / CELL_STRIDE, ((get32(&k, records + 16) - cell) / CELL_STRIDE + 3 * i) % CELLS);
     }
     close_kernel(&k);
+}
+
+// Step 6 of section 9.5: with 1000 clocks more, each of the samples takes 1000 clocks more.
+static void test_an_assist_takes_its_clocks(void **state) {
+    (void)state;
+    enum { LOOPS = 200, PERIOD = 40 };
+    static const char *const clocks[] = {"netburst.assist_clocks=300", "netburst.assist_clocks=1300"};
+    uint64_t cycles[3], n_samples[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        const char *const overrides[] = {"pentium4=on", i < 2 ? clocks[i] : NULL, NULL};
+        kernel k;
+        open_misses(&k, overrides);
+        tl_netburst *n = pmu_of(k.machine, 0);
+        k.h->client = &k;
+        const uint64_t begin = warm_loop(&k);
+        sample_misses(&k, n, PERIOD, MAX_RECORDS);
+        cycles[i] = run_iterations(&k, LOOPS) - begin;
+        n_samples[i] = tl_netburst_samples_of(n, 0).n_stored;
+        close_kernel(&k);
+    }
+    assert_in_range(n_samples[0], LOOPS / PERIOD - 1, LOOPS / PERIOD);
+    assert_int_equal(n_samples[1], n_samples[0]);
+    assert_int_equal(cycles[1], cycles[0] + 1000 * n_samples[0]);
+    assert_int_equal(cycles[2], cycles[0]); // 300 is the default
 }
 
 // A20: the machine is saved and put back while a sample is armed, and while one is stored.
@@ -906,6 +963,64 @@ static void test_clocks_of_each_privilege_are_the_machines_own(void **state) {
     close_kernel(&k);
 }
 
+// Section 3.6 of the specification: RDPMC of user mode faults without CR4.PCE. Other modes may
+// always read.
+static void test_user_mode_reads_counters_by_permission(void **state) {
+    (void)state;
+    enum { CSR_CR4 = 0x5c3, CSR_PMC = 0xcc0, CSR_PMC_LOW = 0xce8, PCE = 1 << 8, ALL_BUT_PCE = 0xfeff };
+    static const struct {
+        uint64_t value;
+        bool permits;
+    } values[] = {{0, false}, {PCE, true}, {ALL_BUT_PCE, false}, {ALL_BUT_PCE | PCE, true}};
+    static const uint32_t csrs[] = {CSR_PMC, CSR_PMC + 17, CSR_PMC_LOW, CSR_PMC_LOW + 17};
+    tl_machine *machine = open_machine(1);
+    const tl_pmu *pmu = tl_machine_pmu_of(machine, &tl_pmu_netburst, 1);
+    const tl_pmu_port *port = &pmu->port;
+    tl_hart *h = machine->harts[1];
+    tl_reg_at cr4, at;
+    assert_true(port->find(port->ctx, CSR_CR4, &cr4));
+    h->is_privileged = true; // no personality grants anything
+    for (uint32_t i = 0; i < TL_COUNT_OF(values); i++) {
+        port->write(port->ctx, h, &cr4, values[i].value);
+        assert_int_equal(port->read(port->ctx, h, &cr4), values[i].value & PCE);
+        for (uint32_t k = 0; k < TL_COUNT_OF(csrs); k++) {
+            assert_true(port->find(port->ctx, csrs[k], &at));
+            h->priv = TL_PRIV_U;
+            assert_int_equal(port->permits(port->ctx, h, &at, TL_REG_READ, 0), values[i].permits);
+            h->priv = TL_PRIV_S;
+            assert_true(port->permits(port->ctx, h, &at, TL_REG_READ, 0));
+            assert_false(port->permits(port->ctx, h, &at, TL_REG_WRITE, 0));
+        }
+    }
+    tl_machine_free(machine);
+}
+
+// The tag of a process is in effect from its first clock on.
+static void test_a_process_is_the_tag_of_its_thread(void **state) {
+    (void)state;
+    enum { PROCESS = 77, NEXT = 78 };
+    static const char *const on[] = {"pentium4=on", "netburst.nbx=on", NULL};
+    kernel k;
+    open_kernel(&k, "netburst", on);
+    tl_netburst *n = pmu_of(k.machine, 0);
+    tl_pmu *pmu = tl_machine_pmu_of(k.machine, &tl_pmu_netburst, 0);
+    k.h->client = &k;
+    k.h->context = 5; // the root of the page tables, which a personality does not have
+    emit_n(&k, 9, add(T1, T1, T2));
+    (void)warm_loop(&k);
+    wrmsr(n, TL_MSR_NBX_CONTROL, TL_NBX_BY_ROOT);
+    wrmsr(n, 0x3b8, 0x0400060c); // instr_retired
+    wrmsr(n, TL_MSR_CCCR + 12, 0x00039000);
+    (void)run_iterations(&k, 10);
+    assert_int_equal(rdmsr(n, TL_MSR_NBX_CONTEXT), 5);
+    for (uint32_t process = PROCESS; process <= NEXT; process++) {
+        tl_pmu_netburst.hand_over(pmu, 0, k.h->now, process, true);
+        (void)run_iterations(&k, 10);
+        assert_int_equal(rdmsr(n, TL_MSR_NBX_CONTEXT), process);
+    }
+    close_kernel(&k);
+}
+
 // ---- One counter that begins in the middle.
 
 // A single write starts it, so nothing of before may count.
@@ -999,8 +1114,34 @@ static void test_records_of_64_bits_have_their_registers(void **state) {
     close_kernel(&k);
 }
 
+// ---- The experiment on sampling.
+
+// A pass has 128 loads of two bytes, then instructions of four, and one at the begin of the loop
+// belongs to the next pass. The distance counts instructions.
+static void test_distances_count_instructions_of_a_pass(void **state) {
+    (void)state;
+    enum { BEFORE = 3, BEHIND = 6 };
+    const uint64_t loads_end = L1MISS_FIRST_LOAD + 2 * L1MISS_LOADS;
+    const l1miss_program program = {.loop = L1MISS_FIRST_LOAD - 4 * BEFORE, .loop_end = loads_end + 4 * BEHIND};
+    uint32_t distance = 0;
+    for (uint64_t pc = L1MISS_FIRST_LOAD; pc < loads_end; pc += 2)
+        assert_int_equal(l1miss_distance(&program, pc), distance++);
+    for (uint64_t pc = loads_end; pc < program.loop_end; pc += 4)
+        assert_int_equal(l1miss_distance(&program, pc), distance++);
+    for (uint64_t pc = program.loop; pc < L1MISS_FIRST_LOAD; pc += 4)
+        assert_int_equal(l1miss_distance(&program, pc), distance++);
+    assert_int_equal(distance, 128 + BEFORE + BEHIND);
+    assert_int_equal(l1miss_distance(&program, program.loop - 4), TL_L1MISS_DISTANCES);
+    assert_int_equal(l1miss_distance(&program, program.loop_end), TL_L1MISS_DISTANCES);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_clocks_of_each_privilege_are_the_machines_own),
+    cmocka_unit_test(test_user_mode_reads_counters_by_permission),
+    cmocka_unit_test(test_a_process_is_the_tag_of_its_thread),
+    cmocka_unit_test(test_only_stores_across_lines_have_the_tag_of_split_stores),
+    cmocka_unit_test(test_an_assist_takes_its_clocks),
+    cmocka_unit_test(test_distances_count_instructions_of_a_pass),
     cmocka_unit_test(test_a_counter_that_begins_late_counts_from_there),
     cmocka_unit_test(test_modes_of_fetch_are_those_of_each_cycle),
     cmocka_unit_test(test_records_of_64_bits_have_their_registers),

@@ -115,7 +115,7 @@ static void begin_program(played *p, bool is_eager) {
 
 // ---- What a core does.
 
-enum { MAX_MOVED = 4, MAX_EVENTS = 3, CLOCKS_OF_ALONE = 40 };
+enum { MAX_MOVED = 4, MAX_EVENTS = 12, RANDOM_EVENTS = 3, CLOCKS_OF_ALONE = 40 };
 typedef struct step { // of a thread, in a clock
     uint32_t n_moved, n_events, n_insns, n_uops;
     uint8_t cells[MAX_MOVED], growths[MAX_MOVED];
@@ -201,7 +201,7 @@ static tl_uop_event random_event(rng *r) {
         return (tl_uop_event){
             .step = TL_UOP_RETIRE, .cls = classes[below(r, 3)], .n_uops = 1, .is_taken = below(r, 2), .is_mispredicted = below(r, 2)};
     case 1: return (tl_uop_event){.step = TL_UOP_DISPATCH, .cls = TL_CLASS_FP_ADD, .size_bytes = below(r, 2) ? 8 : 4};
-    default: return (tl_uop_event){.step = TL_UOP_TAKE_BACK, .cls = TL_CLASS_ALU, .n_uops = (uint8_t)(1 + below(r, 3))};
+    default: return (tl_uop_event){.step = TL_UOP_TAKE_BACK, .cls = TL_CLASS_ALU, .n_uops = (uint8_t)(1 + below(r, 2))};
     }
 }
 
@@ -223,7 +223,7 @@ static step random_step(rng *r, const step *before) {
     } else {
         s.n_insns = below(r, 4);
         s.n_uops = s.n_insns + below(r, s.n_insns + 1);
-        s.n_events = below(r, 6) == 0 ? 1 + below(r, MAX_EVENTS) : 0;
+        s.n_events = below(r, 6) == 0 ? 1 + below(r, RANDOM_EVENTS) : 0;
         for (uint32_t i = 0; i < s.n_events; i++)
             s.events[i] = random_event(r);
         s.clocks = below(r, 5) != 0 ? 1 : 1 + below(r, below(r, 10) == 0 ? 300 : 4);
@@ -232,6 +232,9 @@ static step random_step(rng *r, const step *before) {
         s.is_store_full = !s.is_store_full;
     if (below(r, 30) == 0)
         s.priv = s.priv == TL_PRIV_U ? TL_PRIV_M : TL_PRIV_U;
+    s.halts = below(r, 40) == 0;
+    if (s.halts)
+        s.clocks += below(r, 60);
     return s;
 }
 
@@ -297,7 +300,270 @@ static void test_rows_of_random_clocks_count_as_clocks_do(void **state) {
         tl_machine_free(p[i].machine);
 }
 
+// ---- Chosen clocks. Thread 0 runs, and what it does is small enough to count by hand.
+
+enum { INSNS = 2, UOPS = 2, MANY = 100, UOPS_RETIRED = 0x0200020c, BOGUS_UOPS = 0x0200040c, RUNNING = 0x2600020c };
+enum { CCCR_CRU0 = 0x00039000, CCCR_CRU2 = 0x0003b000, CCCR_FSB = 0x0003d000 };
+
+static void begin_both(played *p) {
+    for (uint32_t i = 0; i < 2; i++) {
+        open_machine(&p[i]);
+        begin_program(&p[i], i == 1);
+    }
+}
+
+static void end_both(played *p) {
+    check_same(p[0].n, p[1].n, 0, 0);
+    assert_int_equal(p[0].n_moments, p[1].n_moments);
+    assert_memory_equal(p[0].moments, p[1].moments, p[0].n_moments * sizeof p[0].moments[0]);
+    for (uint32_t i = 0; i < 2; i++) {
+        tl_netburst_feed_reset(p[i].feed);
+        tl_arena_done(&p[i].arena);
+        tl_machine_free(p[i].machine);
+    }
+}
+
+static void write_both(played *p, uint32_t msr, uint64_t value) {
+    for (uint32_t i = 0; i < 2; i++)
+        wrmsr(p[i].n, msr, value);
+}
+
+static uint64_t read_both(played *p, uint32_t msr) {
+    const uint64_t value = rdmsr(p[0].n, msr);
+    assert_int_equal(rdmsr(p[1].n, msr), value);
+    return value;
+}
+
+static void run_both(played *p) {
+    for (uint32_t i = 0; i < 2; i++)
+        begin_run(&p[i], 1, p[i].machine->harts[0]->now, false);
+}
+
+static void play_both(played *p, const step *s) {
+    for (uint32_t i = 0; i < 2; i++)
+        (void)play(&p[i], 0, s);
+}
+
+// Clocks of which the core tells no more than what has retired.
+static void tick_uops(played *p, uint32_t n, uint32_t n_uops) {
+    const step s = {.n_insns = INSNS, .n_uops = n_uops, .clocks = 1, .priv = TL_PRIV_M};
+    for (uint32_t i = 0; i < n; i++)
+        play_both(p, &s);
+}
+static void tick(played *p, uint32_t n) { tick_uops(p, n, UOPS); }
+
+// Loads that are renamed and taken back in one clock: two uops each. The first one has a front-end
+// tag.
+static void take_back(played *p, uint32_t n_loads) {
+    const tl_uop_event load = {.cls = TL_CLASS_LOAD, .n_uops = 2};
+    step s = {.n_events = 2 * n_loads, .clocks = 1, .priv = TL_PRIV_M};
+    for (uint32_t i = 0; i < n_loads; i++) {
+        s.events[i] = s.events[n_loads + i] = load;
+        s.events[i].step = TL_UOP_RENAME;
+        s.events[n_loads + i].step = TL_UOP_TAKE_BACK;
+        s.events[i].seq = s.events[n_loads + i].seq = i;
+    }
+    play_both(p, &s);
+}
+
+static void test_a_reset_forgets_uops_that_were_taken_back(void **state) {
+    (void)state;
+    static played p[2];
+    begin_both(p);
+    for (uint32_t round = 0; round < 2; round++) {
+        write_both(p, 0x3b8, BOGUS_UOPS);
+        write_both(p, TL_MSR_CCCR + 12, CCCR_CRU0);
+        run_both(p);
+        take_back(p, 2);
+        if (round == 0) {
+            take_back(p, 2);
+            for (uint32_t i = 0; i < 2; i++) {
+                tl_netburst_feed_reset(p[i].feed);
+                tl_netburst_reset(p[i].n);
+            }
+        }
+    }
+    tick(p, 10);
+    assert_int_equal(read_both(p, TL_MSR_COUNTER + 12), 4);
+    end_both(p);
+}
+
+// Returns how many of 12 uops have not left after a gap. is_first: the thread has told nothing
+// before.
+static uint64_t left_after(uint32_t gap, bool is_first) {
+    enum { LOADS = 6 };
+    static played p[2];
+    begin_both(p);
+    write_both(p, 0x3bc, 0x0400040c); // uop_type, loads
+    write_both(p, 0x3b8, UOPS_RETIRED);
+    write_both(p, TL_MSR_CCCR + 12, CCCR_CRU0);
+    for (uint32_t i = 0; i < 2; i++)
+        p[i].machine->harts[0]->now += MANY;
+    run_both(p);
+    tick(p, is_first ? 0 : MANY);
+    take_back(p, LOADS);
+    tick(p, gap);
+    write_both(p, 0x3b9, BOGUS_UOPS);
+    write_both(p, TL_MSR_CCCR + 14, CCCR_CRU0);
+    tick(p, MANY);
+    const uint64_t left = read_both(p, TL_MSR_COUNTER + 14);
+    end_both(p);
+    return left;
+}
+
+// docs/netburst.md, 2.6: three leave in a clock, whether a detector hears of them or not.
+static void test_uops_that_nobody_hears_of_leave_three_in_a_clock(void **state) {
+    (void)state;
+    for (uint32_t is_first = 0; is_first < 2; is_first++) {
+        uint64_t before = left_after(0, is_first);
+        assert_in_range(before, 12 - 2 * 3, 12);
+        for (uint32_t gap = 1; gap < 6; gap++) {
+            const uint64_t left = left_after(gap, is_first);
+            assert_int_equal(left, before < 3 ? 0 : before - 3);
+            before = left;
+        }
+        assert_int_equal(before, 0);
+    }
+}
+
+// A counter of running clocks wraps, and interrupts with the next one. A counter of 15 uops in each
+// clock interrupts as it wraps. Each clock of the thread retires as many instructions, so their
+// number is known in each.
+static void test_an_overflow_is_in_its_clock_with_the_instructions_before_it(void **state) {
+    (void)state;
+    enum { CLOCKS = 150 };
+    for (uint32_t left = 60; left < 140; left++)
+        for (uint32_t by_uops = 0; by_uops < 2; by_uops++) {
+            static played p[2];
+            const uint32_t counter = by_uops ? 12 : 0, by = by_uops ? TL_NETBURST_MAX_OUTPUT : 1;
+            const uint64_t begin = by_uops ? TL_NETBURST_VALUE - left * by : TL_NETBURST_VALUE + 1 - left;
+            begin_both(p);
+            write_both(p, by_uops ? 0x3b8 : 0x3a2, by_uops ? UOPS_RETIRED : RUNNING);
+            write_both(p, TL_MSR_COUNTER + counter, begin);
+            write_both(p, TL_MSR_CCCR + counter, by_uops ? CCCR_CRU0 : CCCR_FSB | TL_CCCR_COMPARE);
+            run_both(p);
+            const tl_hart *h = p[0].machine->harts[0];
+            const uint64_t clock = h->now, insns = h->instret;
+            tick_uops(p, CLOCKS, by);
+            assert_int_equal(read_both(p, TL_MSR_COUNTER + counter), (begin + CLOCKS * by) & TL_NETBURST_VALUE);
+            assert_int_equal(p[0].n_moments, 1);
+            assert_int_equal(p[0].moments[0].of[0].cycle, clock + left);
+            assert_int_equal(p[0].moments[0].of[0].insns, insns + INSNS * (uint64_t)left);
+            end_both(p);
+        }
+}
+
+// Clocks in which the core tells nothing count, too. The gap ends at the last clock before the
+// counter wraps, or near it.
+static void test_rows_end_before_a_counter_wraps(void **state) {
+    (void)state;
+    enum { LEFT = 100 };
+    for (uint32_t gap = LEFT - 4; gap < LEFT + 4; gap++) {
+        static played p[2];
+        begin_both(p);
+        write_both(p, 0x3a2, RUNNING);
+        write_both(p, TL_MSR_COUNTER + 0, TL_NETBURST_VALUE + 1 - LEFT);
+        write_both(p, TL_MSR_CCCR + 0, CCCR_FSB | TL_CCCR_COMPARE);
+        run_both(p);
+        const step last = {.n_insns = INSNS, .n_uops = UOPS, .clocks = gap, .priv = TL_PRIV_M};
+        play_both(p, &last);
+        tick(p, 4);
+        assert_int_equal(read_both(p, TL_MSR_COUNTER + 0), (TL_NETBURST_VALUE + 1 - LEFT + gap + 4) & TL_NETBURST_VALUE);
+        end_both(p);
+    }
+}
+
+// It was full before a detector heard of it, and stays so.
+static void test_a_full_store_buffer_is_known_when_a_detector_begins_to_hear_of_it(void **state) {
+    (void)state;
+    enum { CLOCKS = 10 };
+    for (uint32_t is_full = 0; is_full < 2; is_full++) {
+        static played p[2];
+        begin_both(p);
+        write_both(p, 0x3a2, RUNNING);
+        write_both(p, TL_MSR_CCCR + 0, CCCR_FSB);
+        run_both(p);
+        tick(p, MANY / 2);
+        const step s = {.n_insns = INSNS, .n_uops = UOPS, .clocks = 1, .priv = TL_PRIV_M, .is_store_full = is_full};
+        play_both(p, &s);
+        write_both(p, 0x3ca, 0x0200400c); // resource_stall, SBFULL
+        write_both(p, TL_MSR_CCCR + 12, 0x00033000);
+        for (uint32_t i = 0; i < 2; i++)
+            p[i].machine->harts[0]->now += CLOCKS;
+        assert_int_equal(read_both(p, TL_MSR_COUNTER + 12), is_full ? CLOCKS : 0);
+        end_both(p);
+    }
+}
+
+// An instruction that executes alone makes counter 16 wrap. Counter 12 runs behind it, and counts
+// each clock.
+static void test_a_cascade_begins_with_what_executes_alone(void **state) {
+    (void)state;
+    enum { CLOCKS = 5, EACH_CLOCK = TL_CCCR_COMPARE | TL_CCCR_COMPLEMENT | 15 << TL_CCCR_THRESHOLD_LSB };
+    static played p[2];
+    begin_both(p);
+    write_both(p, TL_MSR_DS_AREA, 0x1000);
+    write_both(p, 0x3bc, 0x0400040c); // uop_type, loads
+    write_both(p, 0x3cc, 0x1000020c); // front_end_event, NBOGUS
+    write_both(p, 0x3b8, UOPS_RETIRED);
+    write_both(p, TL_MSR_PEBS_ENABLE, TL_PEBS_UOP_TAG | TL_PEBS_MY_THREAD);
+    write_both(p, TL_MSR_COUNTER + 16, TL_NETBURST_VALUE);
+    write_both(p, TL_MSR_CCCR + 16, CCCR_CRU2 | TL_CCCR_OVF_PMI_T0);
+    write_both(p, TL_MSR_CCCR + 12, (CCCR_CRU0 & ~(uint64_t)TL_CCCR_ENABLE) | TL_CCCR_EXTENDED_CASCADE | EACH_CLOCK);
+    run_both(p);
+    tick(p, MANY / 2);
+    const step load = {.n_events = 1,
+                       .clocks = 1,
+                       .priv = TL_PRIV_M,
+                       .events = {{.step = TL_UOP_ALONE, .cls = TL_CLASS_LOAD, .n_uops = 1, .has_retired = true}}};
+    play_both(p, &load);
+    tick(p, CLOCKS);
+    // The clock of the load itself is counted when counter 16 has wrapped already.
+    assert_in_range(read_both(p, TL_MSR_COUNTER + 12), CLOCKS, CLOCKS + 1);
+    for (uint32_t i = 0; i < 2; i++) // the default of netburst.assist_clocks
+        assert_int_equal(p[i].tap->assist(p[i].tap, p[i].machine->harts[0], 0), 300);
+    end_both(p);
+}
+
+// System software has the thread before it idles, and again when it has woken up.
+static void test_time_outside_is_that_of_system_software_but_for_what_is_idle(void **state) {
+    (void)state;
+    enum { BEFORE = 30, IDLE = 50, BEHIND = 20 };
+    static played p[2];
+    const step s = {.n_insns = INSNS, .n_uops = UOPS, .clocks = 1, .priv = TL_PRIV_U};
+    begin_both(p);
+    write_both(p, 0x3a2, 0x26000208); // running clocks of system software
+    write_both(p, 0x3a3, 0x26000204); // of user mode
+    write_both(p, TL_MSR_CCCR + 0, CCCR_FSB);
+    write_both(p, TL_MSR_CCCR + 2, CCCR_FSB);
+    for (uint32_t i = 0; i < 2; i++)
+        p[i].machine->harts[0]->priv = TL_PRIV_U;
+    run_both(p);
+    for (uint32_t i = 0; i < MANY; i++)
+        play_both(p, &s);
+    for (uint32_t i = 0; i < 2; i++) {
+        tl_hart *h = p[i].machine->harts[0];
+        run_or_stop(&p[i], 1, false);
+        h->now += BEFORE;
+        tl_hart_idle_until(h, h->now + IDLE);
+        h->now += BEHIND;
+        run_or_stop(&p[i], 1, true);
+    }
+    for (uint32_t i = 0; i < MANY; i++)
+        play_both(p, &s);
+    assert_int_equal(read_both(p, TL_MSR_COUNTER + 0), BEFORE + BEHIND);
+    assert_int_equal(read_both(p, TL_MSR_COUNTER + 2), 2 * MANY);
+    end_both(p);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_reset_forgets_uops_that_were_taken_back),
+    cmocka_unit_test(test_uops_that_nobody_hears_of_leave_three_in_a_clock),
+    cmocka_unit_test(test_an_overflow_is_in_its_clock_with_the_instructions_before_it),
+    cmocka_unit_test(test_rows_end_before_a_counter_wraps),
+    cmocka_unit_test(test_a_full_store_buffer_is_known_when_a_detector_begins_to_hear_of_it),
+    cmocka_unit_test(test_a_cascade_begins_with_what_executes_alone),
+    cmocka_unit_test(test_time_outside_is_that_of_system_software_but_for_what_is_idle),
     cmocka_unit_test(test_rows_of_random_clocks_count_as_clocks_do),
 };
 TL_TEST_MAIN(tests)

@@ -73,6 +73,7 @@ static void test_precise_samples_of_the_nested_loop_are_right(void **state) {
         assert_true(run.n_samples > FEW_SAMPLES * 9 / 10);
         assert_int_equal(run.distances[0], run.n_samples);
         assert_int_equal(run.n_exact, run.n_samples);
+        assert_true(run.n_in_step > run.n_samples / 2);
     }
 }
 

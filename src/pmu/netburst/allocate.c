@@ -44,8 +44,7 @@ typedef struct search {
     uint8_t escr[MAX_ITEMS], counter[MAX_ITEMS]; // FREE: none
     uint64_t value[TL_N_ESCRS];                  // 0: unused
     uint64_t threads[TL_N_ESCRS];
-    uint32_t used;               // counters
-    uint8_t helper[TL_N_BLOCKS]; // counter that runs for detectors that tag
+    uint32_t used; // counters
 } search;
 
 // ---- What requests need.
@@ -122,7 +121,6 @@ static void list_items(search *s, const tl_netburst_settings *settings, uint8_t 
     *s = (search){.n_items = 0};
     memset(s->escr, FREE, sizeof s->escr);
     memset(s->counter, FREE, sizeof s->counter);
-    memset(s->helper, FREE, sizeof s->helper);
     for (uint32_t i = 0; i < n; i++) {
         const tl_netburst_request *request = &requests[i];
         const uint32_t mask = uses_tags(request) ? (uint32_t)request->mask << tag_of(requests, i) : request->mask;
@@ -173,14 +171,14 @@ static bool place(search *s, uint32_t at, tl_netburst_block block) {
 // Detectors that only tag need a counter of the block that runs.
 static bool power(search *s, const tl_netburst_settings *settings) {
     const uint32_t broken = settings->errata[TL_ERRATUM_CCCR1_ENABLE_BROKEN] == TL_NETBURST_ON ? BIT(1) : 0;
-    for (uint32_t i = 0; i < s->n_items; i++) {
-        const uint32_t block = places[s->items[i].pair].block, all = reached[block][0] | reached[block][1];
-        if (s->items[i].counters != 0 || (s->used & all))
+    for (uint32_t at = 0; at < s->n_items; at++) {
+        const item *it = &s->items[at];
+        const uint32_t block = places[it->pair].block, all = reached[block][0] | reached[block][1];
+        if (it->counters != 0 || (s->used & all))
             continue;
-        const uint32_t left = reached[block][s->escr[i] - s->items[i].pair] & ~s->used & ~broken;
-        s->helper[block] = (uint8_t)__builtin_ctz(left);
-        s->used |= BIT(s->helper[block]);
-        s->counter[i] = s->helper[block];
+        const uint32_t left = reached[block][s->escr[at] - it->pair] & ~s->used & ~broken;
+        s->counter[at] = (uint8_t)__builtin_ctz(left);
+        s->used |= BIT(s->counter[at]);
     }
     return true;
 }

@@ -166,6 +166,7 @@ static void test_worked_values(void **state) {
         {"IOQ_active_entries:DEFAULT+ALL_READ+MEM_WB+OWN:t0", {{0x3a2, 0x0650420c}, {0x3a3, 0x3450420c}, {0x362, 0x0003d000}}},
         {"bsq_active_entries:REQ_CACHE_TYPE+MEM_TYPE1:t0", {{0x3a0, 0x0a21000c}, {0x3a1, 0x0c21000c}, {0x362, 0x0003f000}}},
         {"raw:0x3cd:0x0c001e06:cccr=0x01140000", {{0x3cd, 0x0c001e06}, {0x36e, 0x0114b000}}},
+        {"raw:0x3cd:0x0c001e06:cccr=0x03fd0000", {{0x36e, 0x03fdb000}}},
         {"raw:0x3a4:0x11000034", {{0x3a4, 0x11000034}, {0x368, 0x00033000}}},
         {"memory_loads:t1:u:precise", {{0x3cd, 0x10000201}, {0x371, 0x0803b000}, {0x3f1, 0x04000000}}},
     };
@@ -182,6 +183,43 @@ static void test_worked_values(void **state) {
                 fail_msg("%s: MSR 0x%x is 0x%llx", rows[i].text, rows[i].writes[k].msr,
                          (unsigned long long)written(&plan, rows[i].writes[k].msr));
     }
+}
+
+// A reader that wants interrupts gets that of the thread whose counts it asks for.
+static void test_a_request_for_interrupts_names_the_thread(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool interrupts;
+        uint64_t cccr;
+    } rows[] = {
+        {"uops_retired:NBOGUS:t0", false, 0x00039000},
+        {"uops_retired:NBOGUS:t0", true, 0x04039000},
+        {"uops_retired:NBOGUS:t1", true, 0x08039000},
+    };
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        tl_netburst_request request = parsed(rows[i].text);
+        const tl_netburst_settings settings = settings_of(false);
+        tl_netburst_plan plan;
+        tl_error err = {0};
+        request.interrupts = rows[i].interrupts;
+        assert_int_equal(tl_netburst_allocate(&settings, 15, &request, 1, &plan, &err), TL_OK);
+        assert_int_equal(written(&plan, TL_MSR_CCCR + plan.places[0].counter), rows[i].cccr);
+    }
+}
+
+// Two classes of floating-point uops have a detector of FIRM and a tag each.
+static void test_two_execution_tags_differ(void **state) {
+    (void)state;
+    static const char *const texts[] = {"scalar_SP_retired:t0", "scalar_DP_retired:t0"};
+    tl_netburst_plan plan;
+    tl_error err = {0};
+    if (planned(texts, 2, &plan, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(written(&plan, 0x3a4), 0x0aull << 25 | 1ull << 24 | 1 << 5 | 1 << 4 | 12);
+    assert_int_equal(written(&plan, 0x3a5), 0x0eull << 25 | 1ull << 24 | 2 << 5 | 1 << 4 | 12);
+    assert_int_equal(written(&plan, 0x3cc), 0x0cull << 25 | 1 << 9 | 12);
+    assert_int_equal(written(&plan, 0x3cd), 0x0cull << 25 | 2 << 9 | 12);
 }
 
 static void test_a_text_that_means_nothing_is_refused_with_the_remedy(void **state) {
@@ -499,6 +537,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_mask_says_its_sources_or_why_it_has_none),
     cmocka_unit_test(test_the_tables_are_complete),
     cmocka_unit_test(test_worked_values),
+    cmocka_unit_test(test_a_request_for_interrupts_names_the_thread),
+    cmocka_unit_test(test_two_execution_tags_differ),
     cmocka_unit_test(test_a_text_that_means_nothing_is_refused_with_the_remedy),
     cmocka_unit_test(test_events_that_need_one_thing_are_named_with_what_fits),
     cmocka_unit_test(test_a_plan_connects_each_counter_to_its_detector),

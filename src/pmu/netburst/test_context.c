@@ -231,6 +231,23 @@ static void test_a_bank_has_its_preset_and_the_interrupt_that_it_owes(void **sta
     rig_done(&r);
 }
 
+// docs/netburst.md, 10.7: OVF of a counter that does not sample stays in the CCCR.
+static void test_a_flag_of_overflow_stays_when_the_context_goes(void **state) {
+    rig r;
+    (void)state;
+    open_rig(&r, 2);
+    select_events(&r, ALL_THREADS);
+    wrmsr_by(&r, 0, TL_MSR_COUNTER + UOPS, MINUS - 1);
+    wrmsr_by(&r, 0, TL_MSR_NBX_BANKED, 1 << UOPS);
+    one_uop(&r);
+    one_uop(&r);
+    for (uint64_t tag = 1; tag < 4; tag++) {
+        assert_int_equal(rdmsr(&r, TL_MSR_CCCR + UOPS) & TL_CCCR_OVF, TL_CCCR_OVF);
+        wrmsr_by(&r, 0, TL_MSR_NBX_CONTEXT, tag);
+    }
+    rig_done(&r);
+}
+
 // ---- Samples.
 
 static void put(rig *r, uint32_t offset, uint64_t value, uint32_t n_bytes) { memcpy(&r->memory[offset], &value, n_bytes); }
@@ -595,6 +612,7 @@ int main(void) {
         cmocka_unit_test(test_each_thread_has_a_tag_of_its_own),
         cmocka_unit_test(test_banks_sum_up_to_the_count_of_the_machine),
         cmocka_unit_test(test_a_bank_has_its_preset_and_the_interrupt_that_it_owes),
+        cmocka_unit_test(test_a_flag_of_overflow_stays_when_the_context_goes),
         cmocka_unit_test(test_a_counter_of_any_retirement_event_samples_precisely),
         cmocka_unit_test(test_a_counter_of_any_event_samples_the_next_instruction),
         cmocka_unit_test(test_a_preset_survives_an_area_that_is_not_there),

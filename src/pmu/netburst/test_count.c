@@ -453,6 +453,102 @@ static void test_the_entry_of_the_vector_table_has_mask_and_mode_alone(void **un
     rig_done(&r);
 }
 
+// SDM: delivery mode 4 of the entry is an NMI. The rig counts one as two.
+static void test_the_mode_of_the_entry_chooses_the_interrupt(void **unused) {
+    (void)unused;
+    for (uint32_t mode = 0; mode < 8; mode++) {
+        rig r;
+        rig_init(&r);
+        rig_begin(&r, 2);
+        tl_netburst_set_lvt(r.n, 1, mode << TL_LVT_MODE_LSB);
+        wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+        wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS | TL_CCCR_OVF_PMI_T1 | TL_CCCR_FORCE_OVF);
+        count(&r, 1, TL_ESCR_T0_USR, &three_uops, 1);
+        assert_int_equal(r.n_interrupts[0], 0);
+        assert_int_equal(r.n_interrupts[1], mode == 4 ? 2 : 1);
+        assert_int_equal(tl_netburst_lvt(r.n, 1), TL_LVT_MASKED | mode << TL_LVT_MODE_LSB);
+        rig_done(&r);
+    }
+}
+
+// Clocks that a core may skip: in none of them a counter interrupts, whatever holds in them.
+static void test_a_skip_ends_before_an_interrupt(void **unused) {
+    (void)unused;
+    enum { LEFT = 100, NOT_COMPARED = 0x0003d000, CLOCK = 0x2600020c };
+    static const struct {
+        uint64_t filter;
+        bool runs; // global_power_events counts
+    } rows[] = {
+        {0, true},
+        {TL_CCCR_COMPARE, true},
+        {TL_CCCR_COMPARE | TL_CCCR_COMPLEMENT | 15 << TL_CCCR_THRESHOLD_LSB, true},
+        {TL_CCCR_COMPARE | TL_CCCR_COMPLEMENT | 15 << TL_CCCR_THRESHOLD_LSB, false},
+        {TL_CCCR_COMPARE | TL_CCCR_COMPLEMENT, false},
+    };
+    static const tl_netburst_occurrence running = {TL_NB_GLOBAL_POWER_EVENTS, TL_ESCR_T0_USR, 1, 1};
+    for (uint32_t i = 0; i < TL_COUNT_OF(rows); i++) {
+        rig r;
+        rig_init(&r);
+        rig_begin(&r, 2);
+        tl_netburst_set_lvt(r.n, 0, 0);
+        // BPU_fetch_request counts nothing in a clock in which no thread tells anything.
+        wrmsr(&r, rows[i].runs ? 0x3a2 : 0x3b2, rows[i].runs ? CLOCK : 0x0600020c);
+        wrmsr(&r, TL_MSR_COUNTER + 0, (0 - (uint64_t)LEFT) & TL_NETBURST_VALUE);
+        const uint64_t select = rows[i].runs ? 6 : 0;
+        wrmsr(&r, TL_MSR_CCCR + 0,
+              TL_CCCR_ENABLE | select << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB | TL_CCCR_OVF_PMI_T0 | rows[i].filter);
+        const uint64_t quiet = tl_netburst_quiet_clocks(r.n);
+        assert_in_range(quiet, 1, LEFT);
+        count(&r, quiet, TL_ESCR_T0_USR, &running, rows[i].runs);
+        assert_int_equal(r.n_interrupts[0], 0);
+        // The overflow is in clock LEFT, the interrupt in the next one.
+        for (uint64_t clock = quiet; clock < LEFT; clock++) {
+            count(&r, 1, TL_ESCR_T0_USR, &running, rows[i].runs);
+            assert_int_equal(r.n_interrupts[0], 0);
+        }
+        assert_int_equal(tl_netburst_quiet_clocks(r.n), 0);
+        count(&r, 1, TL_ESCR_T0_USR, &running, rows[i].runs);
+        assert_int_equal(r.n_interrupts[0], 1);
+        rig_done(&r);
+    }
+}
+
+static void test_a_counter_that_detects_nothing_in_quiet_clocks_never_ends_a_skip(void **unused) {
+    (void)unused;
+    rig r;
+    rig_init(&r);
+    rig_begin(&r, 2);
+    wrmsr(&r, 0x3b2, 0x0600020c);
+    wrmsr(&r, TL_MSR_COUNTER + 0, TL_NETBURST_VALUE);
+    wrmsr(&r, TL_MSR_CCCR + 0, TL_CCCR_ENABLE | 3 << TL_CCCR_THREAD_LSB | TL_CCCR_OVF_PMI_T0);
+    assert_int_equal(tl_netburst_quiet_clocks(r.n), UINT64_MAX);
+    wrmsr(&r, TL_MSR_CCCR + 0, TL_CCCR_ENABLE | 3 << TL_CCCR_THREAD_LSB | TL_CCCR_OVF_PMI_T0 | TL_CCCR_COMPARE);
+    assert_int_equal(tl_netburst_quiet_clocks(r.n), UINT64_MAX);
+    // A counter that may not interrupt ends none either.
+    wrmsr(&r, 0x3a2, 0x2600020c);
+    wrmsr(&r, TL_MSR_CCCR + 0, 0x0003d000);
+    assert_int_equal(tl_netburst_quiet_clocks(r.n), UINT64_MAX);
+    rig_done(&r);
+}
+
+// No read of an MSR stands between.
+static void test_rdpmc_has_all_clocks_before_it(void **unused) {
+    (void)unused;
+    enum { CLOCKS = 7 };
+    rig r;
+    uint64_t value = 0;
+    rig_init(&r);
+    rig_begin(&r, 2);
+    wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+    wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS);
+    for (uint32_t i = 1; i <= CLOCKS; i++) {
+        count(&r, 1, TL_ESCR_T0_USR, &three_uops, 1);
+        assert_int_equal(tl_netburst_rdpmc(r.n, i % 2, 12, &value), TL_OK);
+        assert_int_equal(value, 3 * i);
+    }
+    rig_done(&r);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_the_rule_equals_one_that_knows_no_short_cuts),
     cmocka_unit_test(test_every_pair_of_counter_and_select_is_routed_as_the_table_says),
@@ -465,5 +561,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_sums_of_many_clocks_lose_nothing),
     cmocka_unit_test(test_occurrence_of_no_thread_counts_while_all_are_idle),
     cmocka_unit_test(test_the_entry_of_the_vector_table_has_mask_and_mode_alone),
+    cmocka_unit_test(test_the_mode_of_the_entry_chooses_the_interrupt),
+    cmocka_unit_test(test_a_skip_ends_before_an_interrupt),
+    cmocka_unit_test(test_a_counter_that_detects_nothing_in_quiet_clocks_never_ends_a_skip),
+    cmocka_unit_test(test_rdpmc_has_all_clocks_before_it),
 };
 TL_TEST_MAIN(tests)

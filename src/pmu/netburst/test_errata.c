@@ -87,15 +87,19 @@ static void test_erratum_of_the_cache_reference_counts_up_to_twice_and_half(void
         }
 }
 
+// Also beside a counter of an event without the erratum.
 static void test_erratum_of_the_active_entries_updates_every_second_clock(void **unused) {
     (void)unused;
     enum { WRITES = 2 | 3 << 2 | 6 << 11 };
     const tl_netburst_occurrence entries = {TL_NB_BSQ_ACTIVE_ENTRIES, TL_ESCR_T0_USR, 3, WRITES};
-    for (uint32_t is_on = 0; is_on < 2; is_on++) {
+    for (uint32_t form = 0; form < 4; form++) {
+        const bool is_on = form / 2;
         rig r;
         begin_erratum(&r, TL_ERRATUM_BSQ_ACTIVE_ALTERNATE, is_on);
         wrmsr(&r, 0x3a0, 0x05 << 25 | WRITES << 9 | 4);
         wrmsr(&r, 0x3a1, 0x06 << 25 | (uint64_t)WRITES << 9 | 4);
+        if (form % 2)
+            wrmsr(&r, TL_MSR_CCCR + 0, 0x0003f000);
         wrmsr(&r, TL_MSR_CCCR + 2, 0x0003f000);
         // Three entries in clocks 0 and 1, none in 2, three in 3 and 4, none in 5 and later.
         count(&r, 2, TL_ESCR_T0_USR, &entries, 1);
@@ -126,6 +130,14 @@ static void test_erratum_of_writes_adds_what_counts_in_the_clock(void **unused) 
         wrmsr(&r, TL_MSR_COUNTER + 12, TL_NETBURST_VALUE);
         assert_int_equal(counter(&r, 12), is_on ? 2 : TL_NETBURST_VALUE);
         wrmsr(&r, TL_MSR_CCCR + 12, 0);
+        wrmsr(&r, TL_MSR_COUNTER + 12, 100);
+        assert_int_equal(counter(&r, 12), 100);
+        // After a reset nothing has counted in the clock.
+        wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS);
+        count(&r, 1, TL_ESCR_T0_USR, &three_uops, 1);
+        tl_netburst_reset(r.n);
+        wrmsr(&r, MSR_CRU_ESCR0, UOPS_T0);
+        wrmsr(&r, TL_MSR_CCCR + 12, CCCR_UOPS);
         wrmsr(&r, TL_MSR_COUNTER + 12, 100);
         assert_int_equal(counter(&r, 12), 100);
         rig_done(&r);

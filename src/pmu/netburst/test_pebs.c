@@ -169,6 +169,47 @@ static void test_full_area_drops_samples_and_is_left_alone(void **state) {
     rig_done(&r);
 }
 
+// Section 9.5 of the specification: the interrupt comes with the record that takes the index to the
+// threshold. It comes again when software unmasks it, until the index is below.
+static void test_interrupt_comes_with_the_record_that_reaches_the_threshold(void **state) {
+    (void)state;
+    enum { AT_RECORD = 3 };
+    rig r;
+    open_rig(&r, false);
+    const area a = {PAGE_AT + PAGE, PAGE_AT + PAGE, PAGE_AT + 2 * PAGE, PAGE_AT + PAGE + AT_RECORD * RECORD_32, preset(1)};
+    put_area(&r, PAGE_AT, &a);
+    sample(&r, 0, PAGE_AT, 1);
+    tl_netburst_set_lvt(r.n, 0, 0);
+    for (uint32_t n_records = 0; n_records < AT_RECORD; n_records++) {
+        assert_int_equal(r.n_interrupts[0], 0);
+        while (!load_retires(&r, 0, n_records, false))
+            ;
+    }
+    assert_int_equal(r.n_interrupts[0], 1);
+    tl_netburst_set_lvt(r.n, 0, 0); // the index is at the threshold
+    assert_int_equal(r.n_interrupts[0], 2);
+    put(&r, PAGE_AT + 0x14, a.threshold - 1, 4);
+    tl_netburst_set_lvt(r.n, 0, 0);
+    assert_int_equal(r.n_interrupts[0], 2);
+    rig_done(&r);
+}
+
+static void test_reset_forgets_lost_samples(void **state) {
+    (void)state;
+    rig r;
+    open_rig(&r, false);
+    const area full = {PAGE_AT + PAGE, PAGE_AT + PAGE, PAGE_AT + PAGE, PAGE_AT + PAGE, preset(1)};
+    put_area(&r, PAGE_AT, &full);
+    sample(&r, 0, PAGE_AT, 1);
+    for (uint32_t i = 0; i < 6; i++)
+        (void)load_retires(&r, 0, i, false);
+    assert_int_equal(tl_netburst_lost_by(r.n, 16), 3);
+    tl_netburst_reset(r.n);
+    assert_int_equal(tl_netburst_lost_by(r.n, 16), 0);
+    assert_int_equal(tl_netburst_samples_of(r.n, 0).n_lost, 0);
+    rig_done(&r);
+}
+
 // A17.
 static void test_threads_have_areas_of_their_own(void **state) {
     (void)state;
@@ -454,6 +495,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_period_depends_on_whether_the_event_comes_again),
     cmocka_unit_test(test_each_group_of_tags_samples),
     cmocka_unit_test(test_full_area_drops_samples_and_is_left_alone),
+    cmocka_unit_test(test_interrupt_comes_with_the_record_that_reaches_the_threshold),
+    cmocka_unit_test(test_reset_forgets_lost_samples),
     cmocka_unit_test(test_threads_have_areas_of_their_own),
     cmocka_unit_test(test_an_area_that_is_not_there_drops_the_sample_and_stops_the_period),
     cmocka_unit_test(test_read_only_pages_drop_samples_and_keep_the_period),

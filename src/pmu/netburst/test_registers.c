@@ -44,6 +44,23 @@ static void test_documented_addresses_answer_and_no_others(void **state) {
         }
 }
 
+// Selects 0 and 3 of block IQ: a counter is connected to what the model has.
+static void test_counters_reach_the_detectors_of_their_model(void **state) {
+    (void)state;
+    for (uint32_t number = 0; number <= 6; number++)
+        for (uint32_t has = 0; has < 2; has++) {
+            tl_netburst_settings settings = model(number);
+            settings.ssu_escr1 = has;
+            rig r;
+            open_rig(&r, settings, 2);
+            assert_int_equal(tl_netburst_route(r.n, 12, 0), number <= 2 ? TL_IQ_ESCR0 : TL_N_ESCRS);
+            assert_int_equal(tl_netburst_route(r.n, 17, 0), number <= 2 ? TL_IQ_ESCR1 : TL_N_ESCRS);
+            assert_int_equal(tl_netburst_route(r.n, 16, 3), TL_SSU_ESCR0);
+            assert_int_equal(tl_netburst_route(r.n, 14, 3), has ? TL_SSU_ESCR1 : TL_N_ESCRS);
+            rig_done(&r);
+        }
+}
+
 static uint64_t after(rig *r, uint32_t msr, uint64_t value) {
     uint64_t got = 0;
     assert_int_equal(tl_netburst_wrmsr(r->n, 0, msr, value), TL_OK);
@@ -147,6 +164,7 @@ static void test_another_thread_than_there_is_faults(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_documented_addresses_answer_and_no_others),
+    cmocka_unit_test(test_counters_reach_the_detectors_of_their_model),
     cmocka_unit_test(test_registers_hold_what_their_layout_has),
     cmocka_unit_test(test_reserved_bits_fault_and_leave_the_register),
     cmocka_unit_test(test_pebs_enable_names_threads_as_the_accessing_one_sees_them),

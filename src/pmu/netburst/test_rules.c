@@ -181,6 +181,42 @@ static void test_power_gates_can_be_left_open(void **state) {
 }
 
 // A18.
+// Correction C6 of the specification: what the columns of BSQ_allocation say of a request.
+static bool is_asked_for(uint32_t mask, uint32_t request) {
+    if ((mask & 3) != (request & 3) || (mask >> 2 & 3) != (request >> 2 & 3) || (mask >> 11 & 7) != (request >> 11 & 7))
+        return false; // type, length, memory type
+    if ((mask >> 9 & 1) != (request >> 9 & 1))
+        return false; // demand or prefetch
+    static const uint8_t wanted[] = {5, 6, 7, 8, 10};
+    for (uint32_t i = 0; i < TL_COUNT_OF(wanted); i++)
+        if ((mask >> wanted[i] & 1) && !(request >> wanted[i] & 1))
+            return false;
+    return true;
+}
+
+static void test_bus_sequence_requests_match_field_by_field(void **unused) {
+    (void)unused;
+    enum { BITS = 14, UNUSED_BIT = 1 << 4 };
+    uint64_t seed = 5;
+    rig r;
+    rig_init(&r);
+    rig_begin(&r, 2);
+    for (uint32_t round = 0; round < 500; round++) {
+        const uint32_t mask = (uint32_t)draw(&seed, 1 << BITS) & ~(uint32_t)UNUSED_BIT;
+        wrmsr(&r, 0x3a0, UINT64_C(5) << TL_ESCR_EVENT_LSB | (uint64_t)mask << TL_ESCR_MASK_LSB | TL_ESCR_T0_USR);
+        wrmsr(&r, TL_MSR_CCCR + 0, 0x0003f000);
+        // The same request, and all that differ in one bit.
+        for (uint32_t bit = 0; bit <= BITS; bit++) {
+            const uint32_t request = (bit < BITS ? mask ^ 1u << bit : mask) & ~(uint32_t)UNUSED_BIT;
+            const tl_netburst_occurrence what = {TL_NB_BSQ_ALLOCATION, TL_ESCR_T0_USR, 1, (uint16_t)request};
+            wrmsr(&r, TL_MSR_COUNTER + 0, 0);
+            count(&r, 1, TL_ESCR_T0_USR, &what, 1);
+            assert_int_equal(counter(&r, 0), is_asked_for(mask, request));
+        }
+    }
+    rig_done(&r);
+}
+
 static void test_uop_type_never_counts(void **state) {
     (void)state;
     static const detector uop_type = {TL_NB_UOP_TYPE, 12, 0x3bc, 2, 0x02, 6};
@@ -195,8 +231,12 @@ static void test_uop_type_never_counts(void **state) {
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_each_choice_of_threads_and_privileges), cmocka_unit_test(test_modes_of_active_threads_part_all_clocks),
-    cmocka_unit_test(test_edges_are_runs_of_the_filter),          cmocka_unit_test(test_each_cascade_runs_behind_its_source),
-    cmocka_unit_test(test_power_gates_can_be_left_open),          cmocka_unit_test(test_uop_type_never_counts),
+    cmocka_unit_test(test_each_choice_of_threads_and_privileges),
+    cmocka_unit_test(test_modes_of_active_threads_part_all_clocks),
+    cmocka_unit_test(test_edges_are_runs_of_the_filter),
+    cmocka_unit_test(test_each_cascade_runs_behind_its_source),
+    cmocka_unit_test(test_power_gates_can_be_left_open),
+    cmocka_unit_test(test_bus_sequence_requests_match_field_by_field),
+    cmocka_unit_test(test_uop_type_never_counts),
 };
 TL_TEST_MAIN(tests)
