@@ -150,28 +150,30 @@ static inline void tl_clock_cells_fill(tl_clock_cells *c, uint32_t n) {
     c->n_filled = c->n_filled < n ? n : c->n_filled;
 }
 
-// Row n of a thread whose other rows are filled. Each cell costs three host instructions, as the
-// loop is unrolled.
+// The next n cells, n constant: three host instructions for each.
+TL_ALWAYS_INLINE void tl_clock_cells_take(const tl_cell **cells, uint32_t **column, uint32_t n, const uint64_t *tally) {
+#pragma GCC unroll 16
+    for (uint32_t i = 0; i < n; i++)
+        (*column)[i * TL_CLOCK_TOTALS] = (uint32_t)tally[(*cells)[i]];
+    *cells += n;
+    *column += n * TL_CLOCK_TOTALS;
+}
+
+// Row n of a thread whose other rows are filled.
 static inline void tl_clock_cells_copy(tl_clock_cells *c, uint32_t n, const uint64_t *tally) {
     uint32_t *column = &c->columns[0][n + 1], left = c->n;
-    const tl_cell *cell = c->cells;
+    const tl_cell *cells = c->cells;
     c->n_filled = n + 1;
-#define COPY(k) column[(k)*TL_CLOCK_TOTALS] = (uint32_t)tally[cell[k]];
-#define COPY_LAST(k) \
-    case (k) + 1: COPY(k) __attribute__((fallthrough));
-    for (; TL_UNLIKELY(left > TL_CLOCK_CELLS); left -= TL_CLOCK_CELLS) {
-        COPY(0)
-        COPY(1) COPY(2) COPY(3) COPY(4) COPY(5) COPY(6) COPY(7) COPY(8) COPY(9) COPY(10) COPY(11) COPY(12) COPY(13) COPY(14) COPY(15)
-            cell += TL_CLOCK_CELLS;
-        column += TL_CLOCK_CELLS * TL_CLOCK_TOTALS;
-    }
-    switch (left) {
-        COPY_LAST(15)
-        COPY_LAST(14) COPY_LAST(13) COPY_LAST(12) COPY_LAST(11) COPY_LAST(10) COPY_LAST(9) COPY_LAST(8) COPY_LAST(7) COPY_LAST(6)
-            COPY_LAST(5) COPY_LAST(4) COPY_LAST(3) COPY_LAST(2) COPY_LAST(1) COPY_LAST(0) default : break;
-    }
-#undef COPY
-#undef COPY_LAST
+    for (; left >= TL_CLOCK_CELLS; left -= TL_CLOCK_CELLS)
+        tl_clock_cells_take(&cells, &column, TL_CLOCK_CELLS, tally);
+    if (left & 8)
+        tl_clock_cells_take(&cells, &column, 8, tally);
+    if (left & 4)
+        tl_clock_cells_take(&cells, &column, 4, tally);
+    if (left & 2)
+        tl_clock_cells_take(&cells, &column, 2, tally);
+    if (left & 1)
+        tl_clock_cells_take(&cells, &column, 1, tally);
 }
 
 // Takes a clock without events, of a thread that told the one under way, too. false: nothing has
