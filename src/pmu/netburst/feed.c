@@ -111,8 +111,9 @@ struct tl_netburst_feed {
     // While rows are open, all clocks before the one under way are in them, and `next` is behind.
     tl_clock_rows row;
     bool hears_bogus;
-    uint32_t planned;                       // owners that sources have their ESCRs for; UNPLANNED: none
-    uint32_t mode_escrs[N_MODES * N_MODES]; // of rows: used ESCRs that select a pair of modes
+    uint32_t planned; // owners that sources have their ESCRs for; UNPLANNED: none
+    // Of rows: used ESCRs that select a pair of modes.
+    uint32_t mode_escrs[N_MODES * N_MODES];
     uint8_t row_of[MAX_OCCURRENCES];
     tl_netburst_rows rows;
 };
