@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Prints what two threads of the host that work in turns pay, the fastest of some rounds: the
-// nanoseconds of a hand-over, where both spin on one line of its caches, and those of each line that
-// both write in their turns: handover.
+// handover prints two costs in nanoseconds for two threads of the host that work in turns. The first
+// is a hand-over, in which both spin on one cache line. The second is each further line that both
+// write. Each is that of the fastest round.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

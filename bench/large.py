@@ -99,12 +99,11 @@ def measure(args, row, folder):
 
 
 def shares_of(args, row, folder):
-    """Shares of host time: translated code, models, everything else."""
+    """parts_of a run."""
     words, profile = command(args, "tally", row, os.path.join(folder, "counts.json")), os.path.join(folder, "profile.json")
     spend([*words[:2], "--host-profile", profile, *words[2:]], os.devnull)
     with open(profile, encoding="utf-8") as file:
-        shares = json.load(file)["shares"]
-    return shares["translated"], shares["models"], max(0, 1 - shares["translated"] - shares["models"])
+        return bench.parts_of(json.load(file)["shares"])
 
 
 def print_targets(args, rows_of, folder):

@@ -137,8 +137,7 @@ def print_targets(args, workloads, rows):
         groups = {CODE: sums.pop(CODE, 0), REST: sums.pop(REST, 0)}
         host = [n / n_guest for n in (groups[CODE], sum(sums.values()), groups[REST])]
         speed = speeds[row["name"]]
-        tally, plugin, shares = speed["tally"]["mips"], speed["plugin"]["mips"], speed["profile"]["shares"]
-        parts = [shares["translated"], shares["models"], max(0, 1 - shares["translated"] - shares["models"])]
+        tally, plugin, parts = speed["tally"]["mips"], speed["plugin"]["mips"], bench.parts_of(speed["profile"]["shares"])
         ns = [1000 / tally * part for part in parts]
         now, bound = tally / plugin, tally / plugin / parts[0]
         logs.append((math.log(now), math.log(bound)))

@@ -225,6 +225,11 @@ def read_workloads(workloads):
                    "quick": quick.format(**place).split(), "full": full.format(**place).split()}
 
 
+def parts_of(shares):
+    """Shares of host time (--host-profile): translated code, models, everything else."""
+    return shares["translated"], shares["models"], max(0, 1 - shares["translated"] - shares["models"])
+
+
 def geometric_mean(values):
     return math.exp(statistics.fmean(map(math.log, values)))
 

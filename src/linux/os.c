@@ -400,6 +400,10 @@ static void stop_for_transfer(tl_os *os) {
     os->transfer = (tl_transfer){0};
 }
 
+static bool has_due_timer(const tl_os *os, const tl_hart *h) { return os->n_timers > 0 && os->timers[1]->cycle <= h->now; }
+
+static bool has_transfer(const tl_os *os) { return (os->transfer.n_bytes[0] | os->transfer.n_bytes[1]) != 0; }
+
 // Before this cycle no event concerns the hart, whatever the other harts do.
 TL_ALWAYS_INLINE uint64_t horizon_of(tl_os *os, const tl_hart *h) {
     const tl_thread *t = (const tl_thread *)h->client;
@@ -511,12 +515,11 @@ static void choose_turn(tl_os *os) {
 // Whether the next step of tl_os_run is to run a hart. Nothing outside of this kernel and its
 // machine is read or changed. False where it is not sure.
 static bool has_only_to_run(tl_os *os) {
-    if (os->has_ended || os->deferred != 0 || (os->transfer.n_bytes[0] | os->transfer.n_bytes[1]) != 0 || tl_host_wait_is_needed(os))
+    if (os->has_ended || os->deferred != 0 || has_transfer(os) || tl_host_wait_is_needed(os))
         return false;
     choose_turn(os);
     tl_hart *h = os->turn.hart;
-    if (!h || h->attribution || h->run_vline != TL_NO_LINE || os->quantum_end <= h->now ||
-        (os->n_timers > 0 && os->timers[1]->cycle <= h->now))
+    if (!h || h->attribution || h->run_vline != TL_NO_LINE || os->quantum_end <= h->now || has_due_timer(os, h))
         return false;
     tl_thread *t = (tl_thread *)h->client;
     return !t->in_syscall && !tl_signal_is_deliverable(t) && !t->has_saved_blocked &&
@@ -558,7 +561,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
         os->turns.steady = os->turns.attended = 0; // unless nothing is done but to run
         free_dead(os);
         bool must_stop = tl_run_notes_round(&os->limits);
-        if (os->transfer.n_bytes[0] | os->transfer.n_bytes[1]) {
+        if (has_transfer(os)) {
             stop_for_transfer(os);
             break;
         }
@@ -604,7 +607,7 @@ tl_status tl_os_run(tl_os *os, const tl_os_limits *limits, tl_os_report *ret_rep
         if (os->options.interrupted && (tl_hart_pending(h) & ~(UINT64_C(1) << TL_IRQ_PERSONALITY)) != 0)
             os->options.interrupted(os->options.ctx, h);
         if (h->run_vline == TL_NO_LINE) { // between fetch runs
-            if (os->n_timers > 0 && os->timers[1]->cycle <= h->now) {
+            if (has_due_timer(os, h)) {
                 os->now = 0;
                 os->turn.hart = NULL;
                 fire_timers(os, h->now);

@@ -76,11 +76,15 @@ static bool device_misaligned(tl_hart *h, uint64_t vaddr, tl_access access) {
     return tl_trap_fault(h, TL_FAULT_MISALIGNED, access, vaddr);
 }
 
+static void count_misaligned(tl_hart_mem *hm, tl_use use) {
+    hm->h->tally[use == TL_USE_LOAD ? TL_S_HART_MISALIGNED_LOAD : TL_S_HART_MISALIGNED_STORE] += 1;
+    tl_stall(hm->h, TL_S_HART_CYC_MISALIGNED, hm->memory->config.pipeline.misaligned_cycles);
+}
+
 // The cache accesses of a misaligned access whose translations are done.
 static void look_up_pieces(tl_hart_mem *hm, const span *s, tl_use use) {
     tl_hart *h = hm->h;
-    h->tally[use == TL_USE_LOAD ? TL_S_HART_MISALIGNED_LOAD : TL_S_HART_MISALIGNED_STORE] += 1;
-    tl_stall(h, TL_S_HART_CYC_MISALIGNED, hm->memory->config.pipeline.misaligned_cycles);
+    count_misaligned(hm, use);
     if (s->n_pieces == 1) {
         (void)access_line(hm, &s->pieces[0], use);
         return;
@@ -433,10 +437,9 @@ static bool look_up_store_page(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) 
 static TL_NOINLINE void look_up_misaligned_lines(tl_hart_mem *hm, uint64_t paddr, uint32_t size_bytes) {
     tl_hart *h = hm->h;
     const uint32_t n_crossed = n_borders(h, paddr, size_bytes);
-    h->tally[TL_S_HART_MISALIGNED_STORE] += 1;
+    count_misaligned(hm, TL_USE_STORE);
     h->tally[TL_S_HART_LINE_CROSS] += n_crossed;
     h->tally[TL_S_L1D_STORE] += n_crossed;
-    tl_stall(h, TL_S_HART_CYC_MISALIGNED, hm->memory->config.pipeline.misaligned_cycles);
     (void)access_cache(hm, paddr, TL_USE_STORE);
     if (n_crossed > 0)
         (void)access_cache(hm, paddr + size_bytes - 1, TL_USE_STORE);

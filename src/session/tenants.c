@@ -342,9 +342,6 @@ static tl_status new_machines(tl_tenants *t, tl_error *err) {
     t->engine = tl_session_engine(t->options.engine, t->config.isa);
     if (!t->engine)
         return tl_session_no_engine(&t->config, err);
-    t->config.code_cache_bytes = TL_CODE_CACHE_BYTES;
-    t->config.n_cold_runs = TL_COLD_RUNS;
-    t->config.sparse_code_bytes = TL_SPARSE_CODE_BYTES;
     uint64_t ram_bytes[TL_MAX_PARTITIONS];
     for (uint32_t i = 0; i < t->config.n_partitions; i++)
         ram_bytes[i] = config_of(t, i).ram_bytes;

@@ -108,9 +108,9 @@ bool tl_tenants_jobs_has(tl_tenants_jobs *jobs, uint32_t partition) {
 }
 
 // The caller works itself rather than wait while jobs are there.
-static void finish(tl_tenants_jobs *jobs, const job *wanted) {
+static void finish(tl_tenants_jobs *jobs, job *wanted) {
     while (wanted->state == WAITS || wanted->state == RUNS) {
-        job *j = wanted->state == WAITS ? &jobs->jobs[wanted - jobs->jobs] : first_that_waits(jobs);
+        job *j = wanted->state == WAITS ? wanted : first_that_waits(jobs);
         if (j)
             do_job(jobs, j);
         else

@@ -466,6 +466,8 @@ static const fast_engine wild_engines[] = {
     {"interp", &tl_engine_interp, 0, 0},
 #ifdef TL_HAS_TRANSLATOR
     {"translate", &tl_engine_translate, 0, UINT32_MAX},
+    {"translate_after_1", &tl_engine_translate, 1, UINT32_MAX},
+    {"translate_after_64", &tl_engine_translate, 64, UINT32_MAX},
     {"dense_after_1", &tl_engine_translate, 1, 0},
     {"dense_after_64", &tl_engine_translate, 64, 0},
 #endif

@@ -3,9 +3,10 @@
 // is the code of each hart when each block was made and, patched, at the end. There are the facts
 // to hold it against: thunks, blocks, beginnings of instructions.
 //
-//   emitted_code FOLDER ENGINE random SEED small|usual        random code in three modes that changes
-//   emitted_code FOLDER ENGINE guest HARTS PROGRAM [ARG...]   a Linux program
+//   emitted_code FOLDER ENGINE random SEED small|usual
+//   emitted_code FOLDER ENGINE guest HARTS PROGRAM [ARG...]
 //
+// random: generated code in three privilege modes, which modifies itself. guest: a Linux program.
 // ENGINE is a translating one of contract/engines.h.
 #include "model/engine.h"
 

@@ -14,6 +14,12 @@ static tl_netburst_settings model(uint32_t number) {
     return settings;
 }
 
+static tl_netburst_settings model_with(uint32_t number, bool has_ssu_escr1) {
+    tl_netburst_settings settings = model(number);
+    settings.ssu_escr1 = has_ssu_escr1;
+    return settings;
+}
+
 // Section 3 of the specification, address by address.
 static bool is_documented(uint32_t msr, uint32_t number, bool has_ssu_escr1) {
     if ((msr >= 0x300 && msr <= 0x311) || (msr >= 0x360 && msr <= 0x371) || (msr >= 0x3f0 && msr <= 0x3f2))
@@ -29,10 +35,8 @@ static void test_documented_addresses_answer_and_no_others(void **state) {
     (void)state;
     for (uint32_t number = 0; number <= 6; number++)
         for (uint32_t has = 0; has < 2; has++) {
-            tl_netburst_settings settings = model(number);
-            settings.ssu_escr1 = has;
             rig r;
-            open_rig(&r, settings, 2);
+            open_rig(&r, model_with(number, has), 2);
             for (uint32_t msr = 0x300; msr < 0x400; msr++) {
                 uint64_t value = 77;
                 const tl_status want = is_documented(msr, number, has) ? TL_OK : TL_EINVAL;
@@ -49,10 +53,8 @@ static void test_counters_reach_the_detectors_of_their_model(void **state) {
     (void)state;
     for (uint32_t number = 0; number <= 6; number++)
         for (uint32_t has = 0; has < 2; has++) {
-            tl_netburst_settings settings = model(number);
-            settings.ssu_escr1 = has;
             rig r;
-            open_rig(&r, settings, 2);
+            open_rig(&r, model_with(number, has), 2);
             assert_int_equal(tl_netburst_route(r.n, 12, 0), number <= 2 ? TL_IQ_ESCR0 : TL_N_ESCRS);
             assert_int_equal(tl_netburst_route(r.n, 17, 0), number <= 2 ? TL_IQ_ESCR1 : TL_N_ESCRS);
             assert_int_equal(tl_netburst_route(r.n, 16, 3), TL_SSU_ESCR0);

@@ -205,7 +205,7 @@ static void test_bus_sequence_requests_match_field_by_field(void **unused) {
         const uint32_t mask = (uint32_t)draw(&seed, 1 << BITS) & ~(uint32_t)UNUSED_BIT;
         wrmsr(&r, 0x3a0, UINT64_C(5) << TL_ESCR_EVENT_LSB | (uint64_t)mask << TL_ESCR_MASK_LSB | TL_ESCR_T0_USR);
         wrmsr(&r, TL_MSR_CCCR + 0, 0x0003f000);
-        // The same request, and all that differ in one bit.
+        // Requests: the mask itself, and each that differs from it in one bit.
         for (uint32_t bit = 0; bit <= BITS; bit++) {
             const uint32_t request = (bit < BITS ? mask ^ 1u << bit : mask) & ~(uint32_t)UNUSED_BIT;
             const tl_netburst_occurrence what = {TL_NB_BSQ_ALLOCATION, TL_ESCR_T0_USR, 1, (uint16_t)request};

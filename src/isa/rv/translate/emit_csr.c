@@ -37,6 +37,7 @@ static void emit_word(tl_translator *t, const access *a, const tl_csr_word *word
     x86_load(&t->e, RAX, at);
     if (a->writes) {
         emit_value(t, a);
+        assert(fits_s32((int64_t)word->mask));
         if (word->mask != UINT64_MAX)
             x86_op_ri(&t->e, true, X_AND, RCX, (int32_t)word->mask);
         x86_store(&t->e, at, RCX);
@@ -104,7 +105,7 @@ bool tl_emit_csr(tl_translator *t, uint32_t k) {
     const access a = access_of(op, opc);
     uint8_t *slow[3];
     uint32_t n = 0;
-    // The same code may run in several modes, and a mode that is too low traps.
+    // A block is not tied to a privilege mode. An access from too low a mode traps.
     x86_op_mi(&t->e, false, X_CMP, TL_HART(priv), (int32_t)tl_csr_lowest_priv(csr));
     slow[n++] = x86_jcc(&t->e, CC_B);
     if (is_word)
