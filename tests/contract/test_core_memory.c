@@ -44,6 +44,21 @@ static void test_a_store_that_misses_allocates_nothing(void **state) {
     close_kernel(&k);
 }
 
+// It is looked up in the DTLB for each line, and misses each.
+static void test_a_store_across_a_border_looks_up_two_lines(void **state) {
+    (void)state;
+    kernel k;
+    open_kernel(&k, "netburst", NULL);
+    k.rv->x[A1] = TL_RAM_BASE_PADDR + DATA + 60;
+    emit(&k, store(T2, A1, 3));
+    (void)warm_loop(&k);
+    const uint64_t stores = read_signal(&k, "hart0.l1d.store"), misses = read_signal(&k, "hart0.l1d.store_miss");
+    assert_int_equal(counted(&k, "hart0.dtlb.access"), 200);
+    assert_int_equal(read_signal(&k, "hart0.l1d.store") - stores, 200);
+    assert_int_equal(read_signal(&k, "hart0.l1d.store_miss") - misses, 200);
+    close_kernel(&k);
+}
+
 static void test_a_store_keeps_a_line_that_is_here(void **state) {
     (void)state;
     kernel k;
@@ -505,6 +520,7 @@ static void test_a_new_address_space_empties_the_trace_cache(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_store_that_misses_allocates_nothing),
+    cmocka_unit_test(test_a_store_across_a_border_looks_up_two_lines),
     cmocka_unit_test(test_a_store_keeps_a_line_that_is_here),
     cmocka_unit_test(test_write_buffers_combine_stores),
     cmocka_unit_test(test_a_write_buffer_is_of_no_use_for_a_clean_line),
