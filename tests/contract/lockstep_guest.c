@@ -6,7 +6,8 @@
 // here. In the environment: TL_LOCKSTEP_INSNS, how far at most; TL_LOCKSTEP_CODE_CACHE, bytes of
 // code memory; TL_LOCKSTEP_MAY_SKIP, a program that is not there is no failure;
 // TL_LOCKSTEP_ROWS, rows of an attribution are compared, too; TL_LOCKSTEP_CONTEXTS with it, those
-// of a call graph.
+// of a call graph. TL_LOCKSTEP_AHEAD: both machines have the front-end named, chunks are cycles,
+// and the first one begins each run ahead of tl_os_run.
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,12 +26,15 @@ typedef struct side {
     tl_os_report report;
     tl_attribution *attribution; // NULL: none
     tl_callgraph *graph;
+    bool tells_transfers, begins_ahead; // options of the kernel; tl_os_begin_ahead
+    uint64_t n_begun;
 } side;
 
 static int set_up(side *s, const tl_config *config, const fast_engine *engine, char **argv, int null_fd) {
     static char *const no_env[] = {NULL};
     tl_error err = {0};
-    tl_os_options options = {.program = argv[0], .argv = argv, .envp = no_env, .std_fd = {null_fd, null_fd, null_fd}};
+    tl_os_options options = {
+        .program = argv[0], .argv = argv, .envp = no_env, .std_fd = {null_fd, null_fd, null_fd}, .reports_transfers = s->tells_transfers};
     if (machine_with(engine, config, &s->machine, &err) != TL_OK || tl_os_new(s->machine, &options, &s->os, &err) != TL_OK) {
         fprintf(stderr, "lockstep_guest: %s\n", err.text);
         return 1;
@@ -38,9 +42,13 @@ static int set_up(side *s, const tl_config *config, const fast_engine *engine, c
     return 0;
 }
 
-static int advance(side *s, uint64_t until_instret) {
+static int advance(side *s, uint64_t until_cycle, uint64_t until_instret) {
     tl_error err = {0};
-    tl_os_limits limits = {.until_cycle = UINT64_MAX, .until_instret = until_instret, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+    tl_os_limits limits = {.until_cycle = until_cycle, .until_instret = until_instret, .break_pc = {TL_NO_LINE, TL_NO_LINE}};
+    if (s->begins_ahead && tl_os_begin_ahead(s->os, &limits)) {
+        tl_os_run_ahead(s->os);
+        s->n_begun += 1;
+    }
     if (tl_os_run(s->os, &limits, &s->report, &err) != TL_OK) {
         fprintf(stderr, "lockstep_guest: %s\n", err.text);
         return 1;
@@ -194,8 +202,12 @@ int main(int argc, char **argv) {
     if (cache)
         config.code_cache_bytes = (uint32_t)strtoul(cache, NULL, 10);
     uint64_t limit = most ? strtoull(most, NULL, 10) : UINT64_C(3000000);
-    side fast = {0}, slow = {0};
-    int status = set_up(&fast, &config, engine, argv + 4, null_fd) || set_up(&slow, &config, &step_engine, argv + 4, null_fd);
+    const bool is_ahead = getenv("TL_LOCKSTEP_AHEAD") != NULL;
+    if (is_ahead)
+        config.os.slice_cycles = 5000; // threads take turns often
+    side fast = {.begins_ahead = is_ahead, .tells_transfers = is_ahead}, slow = {.tells_transfers = is_ahead};
+    int status =
+        set_up(&fast, &config, engine, argv + 4, null_fd) || set_up(&slow, &config, is_ahead ? engine : &step_engine, argv + 4, null_fd);
     if (status == 0 && getenv("TL_LOCKSTEP_ROWS")) {
         fast.attribution = attribute(fast.machine);
         slow.attribution = attribute(slow.machine);
@@ -204,12 +216,14 @@ int main(int argc, char **argv) {
     }
     uint64_t at = 0;
     while (status == 0 && at < limit) {
-        at += chunk;
-        status = advance(&fast, at) || advance(&slow, at);
+        at += fast.report.stop == TL_OS_TRANSFER ? 0 : chunk;
+        const uint64_t until_cycle = is_ahead ? at : UINT64_MAX, until_instret = is_ahead ? UINT64_MAX : at;
+        status = advance(&fast, until_cycle, until_instret) || advance(&slow, until_cycle, until_instret);
         if (status != 0)
             break;
-        if (fast.report.stop != slow.report.stop) {
-            fprintf(stderr, "at %" PRIu64 ": the fast one stopped for %d, step for %d\n", at, (int)fast.report.stop, (int)slow.report.stop);
+        if (fast.report.stop != slow.report.stop || fast.report.cycle != slow.report.cycle) {
+            fprintf(stderr, "at %" PRIu64 ": the fast one stopped for %d, the other for %d, at %" PRIu64 " and %" PRIu64 "\n", at,
+                    (int)fast.report.stop, (int)slow.report.stop, fast.report.cycle, slow.report.cycle);
             status = 1;
         }
         status |= compare(&fast, &slow, at) != 0;
@@ -217,8 +231,12 @@ int main(int argc, char **argv) {
             status |= compare_rows(&fast, &slow) != 0;
         if (fast.graph)
             status |= compare_contexts(&fast, &slow) != 0;
-        if (fast.report.stop != TL_OS_LIMIT)
+        if (fast.report.stop != TL_OS_LIMIT && fast.report.stop != TL_OS_TRANSFER)
             break;
+    }
+    if (status == 0 && is_ahead && fast.n_begun == 0) {
+        fprintf(stderr, "lockstep_guest: no run began ahead\n");
+        status = 1;
     }
     tl_error err = {0};
     if (status == 0 && tl_machine_check_identities(fast.machine, &err) != TL_OK) {
