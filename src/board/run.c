@@ -120,7 +120,11 @@ static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
     tl_trap_handler handler;
     h->isa->handler(h, &handler);
     bool is_at_handler = handler.is_own && h->pc == handler.pc && handler.return_pc == handler.pc;
-    system->n_trap_loops = is_at_handler ? system->n_trap_loops + 1 : 0;
+    // A front-end has taken traps in between.
+    const uint64_t n_exceptions = tl_machine_sum(system->machine, TL_S_HART_EXCEPTION);
+    const bool is_next = n_exceptions == system->n_exceptions + 1;
+    system->n_exceptions = n_exceptions;
+    system->n_trap_loops = !is_at_handler ? 0 : is_next ? system->n_trap_loops + 1 : 1;
     if (system->n_trap_loops < MOST_TRAP_LOOPS)
         return;
     char text[256];
@@ -271,6 +275,8 @@ tl_status tl_system_run(tl_system *system, const tl_system_limits *limits, tl_sy
         for (int k = 0; k < 2; k++)
             h->break_pc[k] = limits->break_pc[k];
         const tl_board_debug *debug = system->board.kind->debug;
+        // With tohost, somebody looks there after each trap.
+        h->takes_traps = !debug && system->tohost == 0;
         h->breaks = debug ? debug->breaks(h, limits->breaks) : limits->breaks;
     }
     system->breaks = limits->breaks;

@@ -490,17 +490,48 @@ static bool do_amo(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, tl_amo amo, 
     return true;
 }
 
+static uint64_t reserved_line(const tl_hart_mem *hm, const uint8_t *host) {
+    return (TL_RAM_BASE_PADDR + (uint64_t)(host - hm->memory->ram)) & hm->h->line_mask;
+}
+
 static bool load_reserved(tl_hart *h, uint64_t vaddr, uint32_t size_bytes) {
     if (vaddr & (size_bytes - 1))
         return tl_trap_fault(h, TL_FAULT_MISALIGNED, TL_ACCESS_LOAD, vaddr);
     tl_hart_mem *hm = tl_mem_of(h);
-    const uint8_t *host = look_up_atomic(hm, vaddr, TL_USE_LOAD);
-    hm->contender.is_permitted = false;
-    if (!host)
-        return false;
-    h->reservation_paddr = (TL_RAM_BASE_PADDR + (uint64_t)(host - hm->memory->ram)) & h->line_mask;
+    const uint8_t *host = tl_read_hit(h, vaddr, size_bytes);
+    if (!host) {
+        host = look_up_atomic(hm, vaddr, TL_USE_LOAD);
+        hm->contender.is_permitted = false;
+        if (!host)
+            return false;
+    }
+    h->reservation_paddr = reserved_line(hm, host);
     hm->memory->reserving |= 1u << h->id;
     h->mem_value = read_aligned(host, size_bytes);
+    return true;
+}
+
+// Ends the reservation, and says whether it was of this line.
+static bool spend_reservation(tl_hart_mem *hm, uint64_t line) {
+    tl_hart *h = hm->h;
+    const bool is_reserved = h->reservation_paddr == line;
+    h->reservation_paddr = TL_NO_LINE;
+    hm->memory->reserving &= ~(1u << h->id);
+    h->mem_value = is_reserved ? 0 : 1;
+    h->tally[is_reserved ? TL_S_HART_SC_SUCCESS : TL_S_HART_SC_FAIL] += 1;
+    h->tally[TL_S_L1D_STORE] += is_reserved;
+    return is_reserved;
+}
+
+// The reserved line has a data slot for the store, so it is this hart's own and nobody contests it.
+static bool store_reserved_hit(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
+    tl_hart *h = hm->h;
+    const tl_data_slot *slot = tl_data_slot_of(h, vaddr);
+    const uint8_t *host = (const uint8_t *)(uintptr_t)(vaddr + slot->host_minus_vaddr);
+    if ((vaddr & h->line_mask) != slot->write_tag || reserved_line(hm, host) != h->reservation_paddr)
+        return false;
+    (void)spend_reservation(hm, h->reservation_paddr);
+    write_bytes(tl_write_hit(h, vaddr, size_bytes), size_bytes, value);
     return true;
 }
 
@@ -509,16 +540,11 @@ static bool store_if_reserved(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_byt
     piece p;
     if (!translate_in_ram(hm, vaddr, TL_ACCESS_STORE, &p))
         return false;
-    bool is_reserved = h->reservation_paddr == (p.at.paddr & h->line_mask);
-    if (is_reserved && tl_l1d_would_refuse(hm, p.at.paddr & h->line_mask, true))
+    const uint64_t line = p.at.paddr & h->line_mask;
+    if (h->reservation_paddr == line && tl_l1d_would_refuse(hm, line, true))
         return not_yet(h, vaddr);
-    h->reservation_paddr = TL_NO_LINE;
-    hm->memory->reserving &= ~(1u << h->id);
-    h->mem_value = is_reserved ? 0 : 1;
-    h->tally[is_reserved ? TL_S_HART_SC_SUCCESS : TL_S_HART_SC_FAIL] += 1;
-    if (!is_reserved)
+    if (!spend_reservation(hm, line))
         return true;
-    h->tally[TL_S_L1D_STORE] += 1;
     hm->contender.is_permitted = true;
     (void)access_line(hm, &p, TL_USE_STORE);
     write_bytes(tl_host_of(hm->memory, p.at.paddr), size_bytes, value);
@@ -528,8 +554,11 @@ static bool store_if_reserved(tl_hart_mem *hm, uint64_t vaddr, uint32_t size_byt
 static bool store_conditional(tl_hart *h, uint64_t vaddr, uint32_t size_bytes, uint64_t value) {
     if (vaddr & (size_bytes - 1))
         return tl_trap_fault(h, TL_FAULT_MISALIGNED, TL_ACCESS_STORE, vaddr);
-    bool is_done = store_if_reserved(tl_mem_of(h), vaddr, size_bytes, value);
-    tl_mem_of(h)->contender.is_permitted = false;
+    tl_hart_mem *hm = tl_mem_of(h);
+    if (store_reserved_hit(hm, vaddr, size_bytes, value))
+        return true;
+    bool is_done = store_if_reserved(hm, vaddr, size_bytes, value);
+    hm->contender.is_permitted = false;
     return is_done;
 }
 

@@ -405,6 +405,9 @@ struct tl_hart {
     // An access of data took a line from the L1I. Set by mem/, cleared by block front-ends.
     bool has_lost_fetch;
     bool has_slow_watch; // some PMU has needs_slow_watch
+    // Set by a run loop that does nothing at a trap but to take it. The front-end may take a trap
+    // to a more privileged level itself, and go on.
+    bool takes_traps;
     // The horizon lets no overflow come first. It rests on overshoot_cycles.
     bool has_deadline;
     bool is_interrupted; // the interrupt of an overflow is to be taken now, even within a fetch run

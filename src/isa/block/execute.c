@@ -7,6 +7,7 @@
 #include "isa/block/fold.h"
 #include "isa/block/stops.h"
 #include "model/attribution.h"
+#include "model/isa.h"
 
 void tl_blocks_stop_with_trap(tl_blocks *store, uint64_t pc) {
     tl_hart *h = store->hart;
@@ -171,6 +172,21 @@ TL_ALWAYS_INLINE bool execute(tl_blocks *store, tl_block *block, uint32_t k, boo
         if (is_trap_return && is_booked)
             tl_blocks_tell_trap_return(store);
     }
+    return true;
+}
+
+// Interrupts come before the handler's first instruction, and an overflow may be one. A trap of a
+// handler itself may be one of an endless loop, which the run loop notices.
+bool tl_blocks_take_trap(tl_blocks *store) {
+    tl_hart *h = store->hart;
+    if (h->attribution != NULL || tl_hart_pending(h) != 0 || tl_hart_is_watched(h))
+        return false;
+    tl_trap_handler handler;
+    h->isa->handler(h, &handler);
+    if (handler.is_own)
+        return false;
+    store->why = TL_BLOCK_GO_ON;
+    h->isa->take_exception(h);
     return true;
 }
 

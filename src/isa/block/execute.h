@@ -16,6 +16,9 @@ bool tl_block_execute_booked(tl_blocks *store, tl_block *block, uint32_t k);
 void tl_block_line_lost(tl_blocks *store, const tl_block *block);
 // The block under way must stop before instruction k, a breakpoint or a marker.
 void tl_block_stop_before(tl_blocks *store, tl_block *block, uint32_t k);
+// The run stopped with a trap, and h->takes_traps is set. Takes the trap, so that blocks go on at
+// the handler. False: the caller of the front-end has to do with it.
+bool tl_blocks_take_trap(tl_blocks *store);
 // The instruction at pc trapped, or its fetch.
 void tl_blocks_stop_with_trap(tl_blocks *store, uint64_t pc);
 

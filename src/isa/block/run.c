@@ -103,6 +103,8 @@ tl_stop tl_blocks_run(tl_hart *h) {
         h->host_phase = TL_HOST_RUNNING;
         store->type->run(store);
         store->is_running = false;
+        if (store->why == TL_BLOCK_TRAP && h->takes_traps && tl_blocks_take_trap(store))
+            continue;
         if (store->why == TL_BLOCK_LATE && h->instret < h->insn_limit) {
             stop = TL_STOP_HORIZON;
             break;

@@ -12,6 +12,7 @@
 
 #include "isa/block/contexts.h"
 #include "isa/block/enter.h"
+#include "isa/block/execute.h"
 #include "isa/block/fold.h"
 #include "isa/block/run.h"
 #include "isa/block/stops.h"
@@ -21,8 +22,22 @@
 #include "isa/rv/translate/translator.h"
 #include "model/code_log.h"
 
+static bool is_return(uint16_t opc) { return opc == TL_OPC_mret || opc == TL_OPC_sret; }
+
+// The instruction goes on in another privilege mode, in code that a function finds.
+static bool changes_mode(const tl_translator *t, uint16_t opc) { return !t->is_booked && (opc == TL_OPC_ecall || is_return(opc)); }
+
+static void emit_change_of_mode(tl_translator *t, uint32_t k) {
+    x86 *e = &t->e;
+    x86_mov_ri(e, RAX, (uintptr_t)t->block);
+    x86_mov_ri(e, RDX, k);
+    x86_jmp_to(e, is_return(t->block->opc[k]) ? t->return_thunk : t->trap_thunk);
+}
+
 static void emit_insn(tl_translator *t, uint32_t k) {
-    if (!tl_emit_int(t, k) && !tl_emit_mem(t, k) && !tl_emit_fp(t, k) && !tl_emit_branch(t, k) && !tl_emit_csr(t, k))
+    if (changes_mode(t, t->block->opc[k]))
+        emit_change_of_mode(t, k);
+    else if (!tl_emit_int(t, k) && !tl_emit_mem(t, k) && !tl_emit_fp(t, k) && !tl_emit_branch(t, k) && !tl_emit_csr(t, k))
         tl_emit_call(t, k);
 }
 
@@ -134,7 +149,11 @@ static void translate(tl_blocks *store, tl_block *block) {
         }
         starts[n_starts++] = e->at;
         emit_insn(t, k);
-        if (block->opc[k] == TL_OPC_mret || block->opc[k] == TL_OPC_sret) {
+        if (changes_mode(t, block->opc[k])) {
+            is_ended = true;
+            break;
+        }
+        if (is_return(block->opc[k])) {
             x86_load(e, RAX, TL_HART(pc));
             x86_mov_ri(e, RDX, (uintptr_t)block->exit_pend);
             x86_jmp_to(e, t->indirect_thunk);
@@ -265,6 +284,24 @@ static void *enter_cold(tl_blocks *store, uintptr_t pc, uintptr_t unused_b, uint
     return go_on_at(store->translator, tl_blocks_enter_cell(store, pc));
 }
 
+// Called at an instruction that traps.
+static void *enter_handler(tl_blocks *store, uintptr_t a, uintptr_t k, uintptr_t unused) {
+    (void)unused;
+    (void)tl_block_execute(store, (tl_block *)a, (uint32_t)k);
+    const bool is_taken = store->hart->takes_traps && tl_blocks_take_trap(store);
+    return go_on_at(store->translator, is_taken ? tl_blocks_enter_cell(store, store->hart->pc) : NULL);
+}
+
+// Called at a return from a trap.
+static void *enter_returned(tl_blocks *store, uintptr_t a, uintptr_t k, uintptr_t unused) {
+    (void)unused;
+    tl_block *block = (tl_block *)a;
+    if (!tl_block_execute(store, block, (uint32_t)k))
+        return go_on_at(store->translator, NULL);
+    store->hart->pend = block->exit_pend;
+    return go_on_at(store->translator, tl_blocks_enter_cell(store, store->hart->pc));
+}
+
 static void run_mixed(tl_blocks *store) {
     tl_translator *t = store->translator;
     tl_hart *h = store->hart;
@@ -294,6 +331,8 @@ static const tl_enters enters = {
     .fetch = enter_fetched,
     .fetch_booked = enter_fetched_booked,
     .cold = enter_cold,
+    .handler = enter_handler,
+    .returned = enter_returned,
 };
 
 static void forget(tl_blocks *store) {

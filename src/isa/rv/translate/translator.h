@@ -46,6 +46,8 @@ typedef struct tl_translator {
     uint8_t *link_thunk;
     uint8_t *indirect_thunk; // rax = pc, rdx = results in flight
     uint8_t *again_thunk;    // rax = a block that no fetch slot proves
+    // Jumped to for an instruction that traps, and for a return from a trap: rax = block, edx = k.
+    uint8_t *trap_thunk, *return_thunk;
     // Called with rax = a block that no fetch slot proves, rdx = its pc. Returns when the block may
     // run.
     uint8_t *fetch_thunk;
@@ -159,7 +161,7 @@ void tl_code_unmap(tl_translator *t);
 // Functions that enter the next block for translated code. Each returns the address to go on at.
 typedef void *tl_enter_fn(tl_blocks *store, uintptr_t a, uintptr_t b, uintptr_t c);
 typedef struct tl_enters {
-    tl_enter_fn *link, *indirect, *again, *fetch, *fetch_booked, *cold;
+    tl_enter_fn *link, *indirect, *again, *fetch, *fetch_booked, *cold, *handler, *returned;
 } tl_enters;
 // Thunks for store->attribution.
 void tl_code_thunks(tl_translator *t, const tl_enters *enters);
