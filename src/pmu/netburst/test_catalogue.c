@@ -250,6 +250,12 @@ static void test_a_text_that_means_nothing_is_refused_with_the_remedy(void **sta
     refused("uops_retire:NBOGUS", "'uops_retire:NBOGUS': pmu netburst has no event 'uops_retire'; did you mean uops_retired?");
     refused("uops_retired:NBOGU",
             "'uops_retired:NBOGU': uops_retired has no mask 'NBOGU', and there is no such option; did you mean NBOGUS?");
+    // Short names of metrics are offered for their own event.
+    refused("replay_event:l1_lod_miss",
+            "'replay_event:l1_lod_miss': replay_event has no mask 'l1_lod_miss', and there is no such option; did you mean l1_load_miss, "
+            "l2_load_miss or dtlb_load_miss?");
+    refused("front_end_event:l1_lod_miss", "'front_end_event:l1_lod_miss': front_end_event has no mask 'l1_lod_miss', and there is no such "
+                                           "option; tally list events -P netburst has all");
     refused("uops_retired", "'uops_retired': name at least one mask of uops_retired, as in uops_retired:NBOGUS");
     refused(
         "uops_retired:NBOGUS:precise",
