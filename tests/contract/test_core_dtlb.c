@@ -296,8 +296,8 @@ static void put_words(tl_machine *machine, const uint32_t *words, uint32_t n) {
     machine->harts[0]->pc = TL_RAM_BASE_PADDR;
 }
 
-// A loop that stores to each page of a ring, to other lines each. A division comes first, or nothing
-// does, and the store writes its quotient.
+// A loop that stores to each page of a ring, to other lines each. A division comes first, or
+// nothing does, and the store writes its quotient.
 enum { PAGES_LOOP = 7, IN_FLIGHT = 32 }; // instructions; stores that may be under way
 static tl_machine *open_page_stores(const char *name, uint64_t n_pages, bool divides) {
     enum { OFFSET = 28, MASK = 29, PLACE = 30, STRIDE = 31 };

@@ -101,17 +101,19 @@ static void open_machine(played *p) {
                             .changed = changed};
 }
 
-static void begin_program(played *p, bool is_eager) {
+static void begin_program_with(played *p, bool is_eager, const tl_netburst_settings *settings) {
     const tl_netburst_host host = {.ctx = p, .catch_up = catch_up, .configured = configured, .overflowed = overflowed};
     tl_error err;
     p->tap = NULL;
     p->feed = NULL;
     p->n_moments = 0;
     p->arena = (tl_arena){0};
-    assert_int_equal(tl_netburst_new(&tl_netburst_default_settings, N_THREADS, &host, &p->arena, &p->n, &err), TL_OK);
+    assert_int_equal(tl_netburst_new(settings, N_THREADS, &host, &p->arena, &p->n, &err), TL_OK);
     assert_int_equal(tl_netburst_feed_new(p->n, &p->host, 0, &p->arena, &p->feed, &err), TL_OK);
     p->n->is_eager = is_eager;
 }
+
+static void begin_program(played *p, bool is_eager) { begin_program_with(p, is_eager, &tl_netburst_default_settings); }
 
 // ---- What a core does.
 
@@ -305,12 +307,14 @@ static void test_rows_of_random_clocks_count_as_clocks_do(void **state) {
 enum { INSNS = 2, UOPS = 2, MANY = 100, UOPS_RETIRED = 0x0200020c, BOGUS_UOPS = 0x0200040c, RUNNING = 0x2600020c };
 enum { CCCR_CRU0 = 0x00039000, CCCR_CRU2 = 0x0003b000, CCCR_FSB = 0x0003d000 };
 
-static void begin_both(played *p) {
+static void begin_both_with(played *p, const tl_netburst_settings *settings) {
     for (uint32_t i = 0; i < 2; i++) {
         open_machine(&p[i]);
-        begin_program(&p[i], i == 1);
+        begin_program_with(&p[i], i == 1, settings);
     }
 }
+
+static void begin_both(played *p) { begin_both_with(p, &tl_netburst_default_settings); }
 
 static void end_both(played *p) {
     check_same(p[0].n, p[1].n, 0, 0);
@@ -609,7 +613,130 @@ static void test_mispredicted_branches_are_tagged_but_for_returns(void **state) 
     end_both(p);
 }
 
+// Thread 0 changes its privilege at the end of a clock, which is of the one before.
+static void test_a_clock_that_changes_the_privilege_is_of_the_one_before(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t clocks;
+        tl_priv priv;
+    } parts[] = {{30, TL_PRIV_U}, {7, TL_PRIV_M}, {1, TL_PRIV_U}, {1, TL_PRIV_M}, {200, TL_PRIV_U}, {90, TL_PRIV_M}};
+    static played p[2];
+    uint64_t of_user = 0, of_system = 0;
+    begin_both(p);
+    write_both(p, 0x3a2, 0x26000208); // running clocks of system software
+    write_both(p, 0x3a3, 0x26000204); // of user mode
+    write_both(p, TL_MSR_CCCR + 0, CCCR_FSB);
+    write_both(p, TL_MSR_CCCR + 2, CCCR_FSB);
+    for (uint32_t i = 0; i < 2; i++)
+        p[i].machine->harts[0]->priv = TL_PRIV_U;
+    run_both(p);
+    for (uint32_t k = 0; k < TL_COUNT_OF(parts); k++) {
+        step s = {.n_insns = INSNS, .n_uops = UOPS, .clocks = 1, .priv = parts[k].priv};
+        for (uint32_t i = 1; i < parts[k].clocks; i++)
+            play_both(p, &s);
+        s.priv = parts[k + 1 < TL_COUNT_OF(parts) ? k + 1 : k].priv;
+        play_both(p, &s);
+        *(parts[k].priv == TL_PRIV_U ? &of_user : &of_system) += parts[k].clocks;
+    }
+    assert_int_equal(read_both(p, TL_MSR_COUNTER + 0), of_system);
+    assert_int_equal(read_both(p, TL_MSR_COUNTER + 2), of_user);
+    end_both(p);
+}
+
+// The counter is read between, while the thread is with system software or idle.
+static void test_reads_outside_lose_no_clock_of_many_stretches(void **state) {
+    (void)state;
+    enum { BEFORE = 30, IDLE = 50, BEHIND = 20, STRETCHES = 12 };
+    static played p[2];
+    begin_both(p);
+    write_both(p, 0x3a2, 0x26000208); // running clocks of system software
+    write_both(p, TL_MSR_CCCR + 0, CCCR_FSB);
+    for (uint32_t i = 0; i < 2; i++)
+        p[i].machine->harts[0]->priv = TL_PRIV_U;
+    run_both(p);
+    for (uint32_t i = 0; i < 2; i++)
+        run_or_stop(&p[i], 1, false);
+    for (uint32_t k = 1; k <= STRETCHES; k++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            tl_hart *h = p[i].machine->harts[0];
+            h->now += BEFORE;
+            tl_hart_idle_until(h, h->now + IDLE);
+            h->now += BEHIND;
+        }
+        assert_int_equal(read_both(p, TL_MSR_COUNTER + 0), k * (BEFORE + BEHIND));
+    }
+    end_both(p);
+}
+
+// NBX: counter 16 samples uops with a replay tag, counter 12 all instructions. Most of them have no
+// tag.
+static void test_a_counter_of_untagged_uops_counts_beside_one_of_tagged_ones(void **state) {
+    (void)state;
+    enum { LOADS = 40 };
+    static played p[2];
+    tl_netburst_settings settings = tl_netburst_default_settings;
+    settings.nbx = 1;
+    begin_both_with(p, &settings);
+    write_both(p, TL_MSR_DS_AREA, 0x1000);
+    write_both(p, TL_MSR_PEBS_MATRIX_VERT, 1);
+    write_both(p, TL_MSR_PEBS_ENABLE, 0x03000001);
+    write_both(p, TL_MSR_NBX_SAMPLE, 1 << 16 | 1 << 12);
+    write_both(p, 0x3cc, 0x1200020c); // replay_event, NBOGUS
+    write_both(p, 0x3b8, 0x0400060c); // instr_retired, NBOGUS
+    write_both(p, TL_MSR_CCCR + 16, CCCR_CRU2 | TL_CCCR_OVF_PMI_T0);
+    write_both(p, TL_MSR_CCCR + 12, CCCR_CRU0 | TL_CCCR_OVF_PMI_T0);
+    run_both(p);
+    for (uint32_t k = 0; k < LOADS; k++) {
+        const tl_uop_event load = {.step = TL_UOP_RETIRE, .cls = TL_CLASS_LOAD, .n_uops = 1, .seq = k, .has_missed = k % 4 == 0};
+        for (uint32_t i = 0; i < 2; i++)
+            assert_true(p[i].tap->may_retire(p[i].tap, p[i].machine->harts[0], 0, &load));
+    }
+    assert_int_equal(read_both(p, TL_MSR_COUNTER + 16), LOADS / 4);
+    assert_int_equal(read_both(p, TL_MSR_COUNTER + 12), LOADS);
+    end_both(p);
+}
+
+// A11: FIRM tags while a counter runs that one of its two ESCRs can feed.
+static void test_a_detector_tags_while_a_counter_of_its_pair_runs(void **state) {
+    (void)state;
+    enum { ADDS = 20, CCCR_FIRM = 0x00033000 };
+    static const struct {
+        uint32_t msr, running; // the ESCR, and a counter; 0: none
+        bool gates, tags;
+    } rows[] = {
+        {0x3a4, 0, true, false}, {0x3a5, 0, true, false}, {0x3a4, 8, true, true},  {0x3a4, 11, true, true},
+        {0x3a5, 9, true, true},  {0x3a4, 2, true, false}, {0x3a4, 0, false, true}, {0x3a5, 10, true, true},
+    };
+    for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++) {
+        static played p[2];
+        tl_netburst_settings settings = tl_netburst_default_settings;
+        settings.power_gate = rows[k].gates;
+        begin_both_with(p, &settings);
+        write_both(p, rows[k].msr, 0x1d00003c); // scalar_DP_uop, ALL, tag 0
+        write_both(p, 0x3cc, 0x1800020c);       // execution_event, NBOGUS0
+        write_both(p, TL_MSR_CCCR + 12, CCCR_CRU2);
+        if (rows[k].running != 0)
+            write_both(p, TL_MSR_CCCR + rows[k].running, CCCR_FIRM);
+        run_both(p);
+        for (uint32_t i = 0; i < ADDS; i++) {
+            const tl_uop_event add = {.cls = TL_CLASS_FP_ADD, .n_uops = 1, .seq = i, .size_bytes = 8};
+            step s = {.n_events = 3, .events = {add, add, add}, .clocks = 1, .priv = TL_PRIV_M};
+            s.events[0].step = TL_UOP_RENAME;
+            s.events[1].step = TL_UOP_DISPATCH;
+            s.events[2].step = TL_UOP_RETIRE;
+            play_both(p, &s);
+        }
+        if (read_both(p, TL_MSR_COUNTER + 12) != (rows[k].tags ? ADDS : 0))
+            fail_msg("row %u: %" PRIu64, k, read_both(p, TL_MSR_COUNTER + 12));
+        end_both(p);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_clock_that_changes_the_privilege_is_of_the_one_before),
+    cmocka_unit_test(test_reads_outside_lose_no_clock_of_many_stretches),
+    cmocka_unit_test(test_a_counter_of_untagged_uops_counts_beside_one_of_tagged_ones),
+    cmocka_unit_test(test_a_detector_tags_while_a_counter_of_its_pair_runs),
     cmocka_unit_test(test_each_flush_of_the_trace_cache_counts_two),
     cmocka_unit_test(test_mispredicted_branches_are_tagged_but_for_returns),
     cmocka_unit_test(test_a_reset_forgets_uops_that_were_taken_back),

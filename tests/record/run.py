@@ -1274,11 +1274,18 @@ def each_context_has_the_counts_of_its_process():
     equal([value for value, _ in whole.values()], [sum(truth.values()), truth[pid], truth[pid + 1]])
     contexts, whole = counts_of_contexts(f"{INSNS}:banks:k", program)
     equal((contexts, whole[f"{INSNS}:banks:k"][0]), ({}, 0))
+    # With several designs, rows of contexts stand below the event of the one that has banks.
+    name = f"netburst/{INSNS}:banks/"
+    contexts, whole = counts_of_contexts(f"{name},retired_branches", program, "-P", "netburst,rvhpm:linux")
+    equal(contexts, {name: truth})
+    equal(whole[name], (sum(truth.values()), sum(truth.values())))
+    equal(sorted(whole), sorted([name, "netburst/retired_branches/", "rvhpm/retired_branches/"]))
+    equal(whole["netburst/retired_branches/"], whole["rvhpm/retired_branches/"])
 
 
-def counts_of_contexts(events, program):
+def counts_of_contexts(events, program, *designs):
     """Counts by event and context, and of each event the count of the machine with its truth."""
-    status, _, stderr = tally("stat", "-j", "-o", file("contexts.json"), *NBX, "-e", events, "--", program)
+    status, _, stderr = tally("stat", "-j", "-o", file("contexts.json"), *NBX, *designs, "-e", events, "--", program)
     equal(status, 0, stderr)
     contexts, whole = {}, {}
     with open(file("contexts.json"), encoding="utf-8") as lines:

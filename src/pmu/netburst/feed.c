@@ -1013,8 +1013,6 @@ static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
     if (!f->row.is_open || !enter_row(f, t, record)) {
         close_rows(f);
         open_clock(f, record->cycle);
-        if (owner_at(t, f->row.clock) == 0) // it runs in this clock
-            t->owner = owner;
     }
     t->cells->is_store_full = record->is_store_full;
     for (uint32_t i = 0; i < record->n_events; i++)

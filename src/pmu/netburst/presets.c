@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The variant of the design. Each bit of each event's mask is an event: UOPS_RETIRED:NBOGUS.
+// The variant of the design. Each bit of each event's mask is an event: uops_retired:NBOGUS.
 #include "base/bits.h"
 #include "pmu/netburst/catalogue.h"
 
@@ -18,7 +18,7 @@ static const tl_event events[] = {
 #define EVENT(...)
 #define MASK(id, at, title, exactness, text, difference, sentence)                                                                \
     {.selector = (uint64_t)PAIR_##id << 32 | (uint64_t)CODE_##id << TL_ESCR_EVENT_LSB | UINT64_C(1) << (TL_ESCR_MASK_LSB + (at)), \
-     .name = #id ":" title,                                                                                                       \
+     .name = TITLE_##id ":" title,                                                                                                \
      .cite = MANUAL,                                                                                                              \
      .sources = TL_##exactness == TL_NOT_MODELED ? NULL : "",                                                                     \
      .fidelity = TL_##exactness,                                                                                                  \

@@ -51,6 +51,19 @@ static void test_a_mask_says_its_sources_or_why_it_has_none(void **state) {
     }
 }
 
+// Lists print the names that texts are read with, spelled as the manuals do.
+static void test_events_are_listed_as_the_manuals_spell_them(void **state) {
+    (void)state;
+    const tl_pmu_preset *preset = tl_netburst_presets[0];
+    assert_int_equal(preset->n_events, tl_netburst_n_masks);
+    for (uint32_t i = 0; i < tl_netburst_n_masks; i++) {
+        const tl_netburst_mask *mask = &tl_netburst_masks[i];
+        char name[64];
+        snprintf(name, sizeof name, "%s:%s", tl_netburst_event_rows[mask->event].name, mask->name);
+        assert_string_equal(preset->events[i].name, name);
+    }
+}
+
 // Totals of the tables of section "Event catalogue" of docs/netburst.md, counted by hand.
 static void test_the_tables_are_complete(void **state) {
     (void)state;
@@ -250,6 +263,12 @@ static void test_a_text_that_means_nothing_is_refused_with_the_remedy(void **sta
     refused("uops_retire:NBOGUS", "'uops_retire:NBOGUS': pmu netburst has no event 'uops_retire'; did you mean uops_retired?");
     refused("uops_retired:NBOGU",
             "'uops_retired:NBOGU': uops_retired has no mask 'NBOGU', and there is no such option; did you mean NBOGUS?");
+    // Short names of metrics are offered for their own event.
+    refused("replay_event:l1_lod_miss",
+            "'replay_event:l1_lod_miss': replay_event has no mask 'l1_lod_miss', and there is no such option; did you mean l1_load_miss, "
+            "l2_load_miss or dtlb_load_miss?");
+    refused("front_end_event:l1_lod_miss", "'front_end_event:l1_lod_miss': front_end_event has no mask 'l1_lod_miss', and there is no such "
+                                           "option; tally list events -P netburst has all");
     refused("uops_retired", "'uops_retired': name at least one mask of uops_retired, as in uops_retired:NBOGUS");
     refused(
         "uops_retired:NBOGUS:precise",
@@ -550,6 +569,7 @@ static void test_any_text_is_read_or_refused(void **state) {
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_every_event_has_the_row_that_detects_it),
     cmocka_unit_test(test_a_mask_says_its_sources_or_why_it_has_none),
+    cmocka_unit_test(test_events_are_listed_as_the_manuals_spell_them),
     cmocka_unit_test(test_the_tables_are_complete),
     cmocka_unit_test(test_worked_values),
     cmocka_unit_test(test_a_request_for_interrupts_names_the_thread),

@@ -48,6 +48,50 @@ static void test_documented_addresses_answer_and_no_others(void **state) {
         }
 }
 
+// A register, what it holds of each bit, and its reset value: tables 3.1, 3.2 and 3.5 of the
+// specification. No write of one changes another. MSR_PEBS_ENABLE is as thread 0 wrote it.
+static void test_each_register_has_a_value_of_its_own(void **state) {
+    (void)state;
+    enum { MAX_REGISTERS = 128 };
+    struct {
+        uint32_t msr;
+        uint64_t wanted, reset;
+    } rows[MAX_REGISTERS];
+    uint32_t n = 0;
+    rig r;
+    open_rig(&r, model(2), 2);
+    for (uint32_t msr = 0x300; msr < 0x400; msr++) {
+        const bool is_counter = msr < 0x360, is_cccr = msr >= 0x360 && msr < 0x3a0, is_escr = msr >= 0x3a0 && msr < 0x3f0;
+        if (!is_documented(msr, 2, false))
+            continue;
+        const uint64_t value = UINT64_C(0x1234560000) + msr * UINT64_C(0x10101);
+        rows[n].msr = msr;
+        rows[n].reset = msr == 0x3f0 ? 0xfc00 : 0;
+        rows[n++].wanted = is_counter     ? value
+                           : is_cccr      ? (uint64_t)(msr - 0x35f) << 20 & 0x01f00000
+                           : is_escr      ? (uint32_t)value
+                           : msr == 0x3f0 ? 0x1234
+                           : msr == 0x3f1 ? 0x01000004
+                                          : 0x12;
+    }
+    assert_int_equal(n, 18 + 18 + 45 + 3);
+    for (uint32_t i = 0; i < n; i++)
+        wrmsr(&r, rows[i].msr, rows[i].wanted);
+    wrmsr(&r, 0x600, 0x5000);
+    for (uint32_t i = 0; i < n; i++)
+        if (rdmsr(&r, rows[i].msr) != rows[i].wanted)
+            fail_msg("MSR %x has %llx, not %llx", rows[i].msr, (unsigned long long)rdmsr(&r, rows[i].msr),
+                     (unsigned long long)rows[i].wanted);
+    assert_int_equal(rdmsr(&r, 0x600), 0x5000);
+    tl_netburst_reset(r.n);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(rdmsr(&r, rows[i].msr), rows[i].reset);
+    assert_int_equal(rdmsr(&r, 0x600), 0);
+    assert_int_equal(rdmsr(&r, 0x1a0), 0x80);
+    assert_int_equal(rdmsr(&r, 0x1d9), 0);
+    rig_done(&r);
+}
+
 // Selects 0 and 3 of block IQ: a counter is connected to what the model has.
 static void test_counters_reach_the_detectors_of_their_model(void **state) {
     (void)state;
@@ -166,6 +210,7 @@ static void test_another_thread_than_there_is_faults(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_documented_addresses_answer_and_no_others),
+    cmocka_unit_test(test_each_register_has_a_value_of_its_own),
     cmocka_unit_test(test_counters_reach_the_detectors_of_their_model),
     cmocka_unit_test(test_registers_hold_what_their_layout_has),
     cmocka_unit_test(test_reserved_bits_fault_and_leave_the_register),

@@ -159,8 +159,8 @@ static void test_each_cascade_runs_behind_its_source(void **state) {
         }
 }
 
-// A11: a detector works if some counter runs that it or its partner can feed; a counter works if
-// its detector selects an event.
+// A11: a counter works if its detector selects an event. tests/contract/test_netburst_clocks.c has
+// the detectors.
 static void test_power_gates_can_be_left_open(void **state) {
     (void)state;
     for (uint32_t gates = 0; gates < 2; gates++) {
@@ -180,7 +180,6 @@ static void test_power_gates_can_be_left_open(void **state) {
     }
 }
 
-// A18.
 // Correction C6 of the specification: what the columns of BSQ_allocation say of a request.
 static bool is_asked_for(uint32_t mask, uint32_t request) {
     if ((mask & 3) != (request & 3) || (mask >> 2 & 3) != (request >> 2 & 3) || (mask >> 11 & 7) != (request >> 11 & 7))
@@ -217,6 +216,7 @@ static void test_bus_sequence_requests_match_field_by_field(void **unused) {
     rig_done(&r);
 }
 
+// A18.
 static void test_uop_type_never_counts(void **state) {
     (void)state;
     static const detector uop_type = {TL_NB_UOP_TYPE, 12, 0x3bc, 2, 0x02, 6};
