@@ -9,23 +9,31 @@
 
 u64 n_answered, last_cause, saved[4];
 /* Lines of its own, so that no line is in use by both modes. a0 += n_answered. */
-__asm__(".text
-            .balign 64 "
-                       "answer:
-                       "
-                       " csrrw tp, sscratch, tp\n"
-                       " la t3, saved\n sd a1, 0(t3)\n sd a2, 8(t3)\n"
-                       " csrr a1, sstatus\n sd a1, 16(t3)\n"
-                       " csrr a1, scause\n la a2, last_cause\n sd a1, 0(a2)\n"
-                       " csrr a1, sepc\n addi a1, a1, 4\n"
-                       " la t4, n_answered\n"
-                       "1: lr.d a2, (t4)\n addi t5, a2, 1\n sc.d t6, t5, (t4)\n bnez t6, 1b\n"
-                       " add a0, a0, a2\n"
-                       " csrw sepc, a1\n"
-                       " ld a1, 0(t3)\n ld a2, 8(t3)\n"
-                       " csrrw tp, sscratch, tp\n"
-                       " sret\n"
-                       " .balign 64\n");
+__asm__(" .balign 64\n"
+        "answer:\n"
+        " csrrw tp, sscratch, tp\n"
+        " la t3, saved\n"
+        " sd a1, 0(t3)\n"
+        " sd a2, 8(t3)\n"
+        " csrr a1, sstatus\n"
+        " sd a1, 16(t3)\n"
+        " csrr a1, scause\n"
+        " la a2, last_cause\n"
+        " sd a1, 0(a2)\n"
+        " csrr a1, sepc\n"
+        " addi a1, a1, 4\n"
+        " la t4, n_answered\n"
+        "1: lr.d a2, (t4)\n"
+        " addi t5, a2, 1\n"
+        " sc.d t6, t5, (t4)\n"
+        " bnez t6, 1b\n"
+        " add a0, a0, a2\n"
+        " csrw sepc, a1\n"
+        " ld a1, 0(t3)\n"
+        " ld a2, 8(t3)\n"
+        " csrrw tp, sscratch, tp\n"
+        " sret\n"
+        " .balign 64\n");
 extern char answer[];
 
 static u64 call(u64 argument) {
