@@ -31,7 +31,7 @@ static void emit_change_of_mode(tl_translator *t, uint32_t k) {
     x86 *e = &t->e;
     x86_mov_ri(e, RAX, (uintptr_t)t->block);
     x86_mov_ri(e, RDX, k);
-    x86_jmp_to(e, is_return(t->block->opc[k]) ? t->return_thunk : t->trap_thunk);
+    x86_jmp_to(e, is_return(t->block->opc[k]) ? t->trap_return_thunk : t->trap_thunk);
 }
 
 static void emit_insn(tl_translator *t, uint32_t k) {
