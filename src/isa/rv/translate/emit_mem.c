@@ -57,7 +57,7 @@ typedef struct access {   // the straight path of one access
     const uint8_t *bytes; // code after the look-up: rax = host address
 } access;
 
-// rdx = the address in rax, to be compared with the tag of a data slot. rcx = the offset of the slot.
+// rdx = the address in rax, to be compared with the tag of a data slot. rcx = offset of the slot.
 static void emit_slot(tl_translator *t, uint32_t size_bytes) {
     x86 *e = &t->e;
     const tl_hart *h = t->store->hart;
