@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * System calls as a kernel answers them: a program in U calls CALLS times, and a handler in S saves registers, adds to a sum by LR and SC,
- * and returns. bench/system.py measures what a call costs the host. */
+ * and returns. docs/engine.md says what a call costs the host. */
 #include "bare.h"
 
 #ifndef CALLS

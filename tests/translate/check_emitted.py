@@ -20,7 +20,7 @@ import tempfile
 import host_code
 
 CALLED_BY_THUNKS = {"tl_block_execute", "tl_block_stop_before", "enter_by_link", "enter_indirect", "enter_again", "enter_fetched", "enter_cold",
-                    "execute_at", "line_lost_at"}
+                    "enter_handler", "enter_returned", "execute_at", "line_lost_at"}
 DIRECT = re.compile(r"^(jmp|call|j[a-z]+) 0x([0-9a-f]+)$")
 CONSTANT = re.compile(r"^(?:mov|movabs) ([er][a-z0-9]+),0x([0-9a-f]+)$")
 MEMORY = re.compile(r"\[(r[a-z0-9]+)(?:\+(r[a-z0-9]+)\*([1248]))?(?:([+-])0x([0-9a-f]+))?\]")
@@ -181,13 +181,17 @@ def check_call(hart, piece, code, index, name):
             raise Wrong(f"{at:x}: {text} ({name}) without {what} in {register}")
 
     is_own = piece.block.__eq__
-    if name in ("slow", "stop"):
+    if name in ("slow", "stop", "trap", "trap_return"):
         need("rax", is_own, "the block")
         need("rdx", lambda k: k < piece.n_insns, "an instruction of it")
     elif name == "body":
         need("rcx", lambda f: hart.symbols.get(f, "").startswith("call_"), "a body")
     elif name == "call":
-        need("rdx", is_own, "the block")
+        if hart.symbols.get(held.get("rcx"), "").startswith("reserve_"):
+            if code[index - 2][2] != "mov rdx,rax":
+                raise Wrong(f"{at:x}: {text} ({name}) without the address in rdx")
+        else:
+            need("rdx", is_own, "the block")
         need("rcx", lambda f: f in hart.symbols, "a function")
     elif name == "link":
         need("rcx", is_own, "the block")
@@ -218,7 +222,7 @@ def check_call(hart, piece, code, index, name):
 
 BY_VIEW = {f"{name}_{view}" for name in ("register", "register_link", "return") for view in "usm"}
 KINDS = {"call": {"slow", "body", "call", "fetch", "reach_load", "reach_store", "jump", "jump_link", "not_taken", "taken"} | BY_VIEW,
-         "jmp": {"stop", "link", "indirect", "again"}}
+         "jmp": {"stop", "link", "indirect", "again", "trap", "trap_return"}}
 
 
 def check_operands(hart, piece, at, text, base_of_cells):

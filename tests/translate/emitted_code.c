@@ -139,6 +139,8 @@ static void write_facts(const char *folder, const watcher *w) {
                   {"link", t->link_thunk},
                   {"indirect", t->indirect_thunk},
                   {"again", t->again_thunk},
+                  {"trap", t->trap_thunk},
+                  {"trap_return", t->trap_return_thunk},
                   {"cold", t->cold_thunk},
                   {"fetch", t->fetch_thunk},
                   {"reach_load", t->reach_thunks[false]},

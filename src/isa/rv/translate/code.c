@@ -292,7 +292,7 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
     t->again_thunk = emit_enter(t, enters->again);
     t->cold_thunk = emit_enter(t, enters->cold);
     t->trap_thunk = emit_enter(t, enters->handler);
-    t->return_thunk = emit_enter(t, enters->returned);
+    t->trap_return_thunk = emit_enter(t, enters->returned);
     t->fetch_thunk = emit_enter_call(t, t->is_booked ? enters->fetch_booked : enters->fetch);
     tl_emit_transfer_thunks(t);
     e->at = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);

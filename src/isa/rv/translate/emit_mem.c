@@ -57,8 +57,8 @@ typedef struct access {   // the straight path of one access
     const uint8_t *bytes; // code after the look-up: rax = host address
 } access;
 
-// rax = vaddr on entry; rcx and rdx are spent.
-static access emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
+// rdx = the address in rax, to be compared with the tag of a data slot. rcx = offset of the slot.
+static void emit_slot(tl_translator *t, uint32_t size_bytes) {
     x86 *e = &t->e;
     const tl_hart *h = t->store->hart;
     x86_zext32_rr(e, RCX, RAX);
@@ -69,13 +69,25 @@ static access emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
     x86_and32_ri(e, RCX, (TL_DATA_SLOTS - 1) << 5);
     x86_mov_rr(e, RDX, RAX);
     x86_and_ri(e, RDX, (int32_t)(int64_t)(h->line_mask | (size_bytes - 1)));
-    x86_cmp_rm(e, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
-    access a = {.miss = x86_jcc(e, CC_NE)};
+}
+
+// rcx = the offset of a slot, whose line and page are used now. Spends rdx.
+static void emit_stamps(tl_translator *t) {
+    x86 *e = &t->e;
     x86_add_ri(e, RBP, 1);
     x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, line_stamp)));
     x86_store(e, at_index(R14, RDX, 3, 0), RBP);
     x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
     x86_store(e, at_index(R14, RDX, 3, 0), RBP);
+}
+
+// rax = vaddr on entry; rcx and rdx are spent.
+static access emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
+    x86 *e = &t->e;
+    emit_slot(t, size_bytes);
+    x86_cmp_rm(e, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
+    access a = {.miss = x86_jcc(e, CC_NE)};
+    emit_stamps(t);
     x86_add_rm(e, RAX, data_slot(t, offsetof(tl_data_slot, host_minus_vaddr)));
     a.bytes = e->at;
     return a;
@@ -172,6 +184,77 @@ static void emit_fp_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_
     emit_miss(t, k, a, size_bytes, true);
 }
 
+static void reserve_word(tl_hart *h, uint64_t vaddr) { (void)h->port->load_reserved(h, vaddr, 4); }
+static void reserve_double(tl_hart *h, uint64_t vaddr) { (void)h->port->load_reserved(h, vaddr, 8); }
+
+// A line that has a data slot is reserved without a trap, in no time.
+static void emit_lr(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
+    x86 *e = &t->e;
+    uint8_t *slow[2];
+    x86_cmp8_mi(e, TL_HART(has_slow_watch), 0);
+    slow[0] = x86_jcc(e, CC_NE);
+    tl_reg_load(t, RAX, op->rs1);
+    emit_slot(t, size_bytes);
+    x86_cmp_rm(e, RDX, data_slot(t, offsetof(tl_data_slot, read_tag)));
+    slow[1] = x86_jcc(e, CC_NE);
+    x86_mov_rr(e, RDX, RAX);
+    x86_mov_ri(e, RCX, size_bytes == 4 ? (uintptr_t)reserve_word : (uintptr_t)reserve_double);
+    x86_call_to(e, t->call_thunk);
+    if (size_bytes == 4)
+        x86_load_s32(e, RAX, TL_HART(mem_value));
+    else
+        x86_load(e, RAX, TL_HART(mem_value));
+    tl_reg_set(t, op->rd, RAX);
+    tl_emit_slow(t, k, slow, 2);
+}
+
+// As tl_mem_port.store_conditional does it where a data slot shows the reserved line. The memory
+// system finds out later that the reservation has ended.
+static void emit_sc(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
+    x86 *e = &t->e;
+    const tl_hart *h = t->store->hart;
+    uint8_t *slow[3];
+    x86_cmp8_mi(e, TL_HART(has_slow_watch), 0);
+    slow[0] = x86_jcc(e, CC_NE);
+    tl_reg_load(t, RAX, op->rs1);
+    emit_slot(t, size_bytes);
+    x86_cmp_rm(e, RDX, data_slot(t, offsetof(tl_data_slot, write_tag)));
+    slow[1] = x86_jcc(e, CC_NE);
+    x86_add_rm(e, RAX, data_slot(t, offsetof(tl_data_slot, host_minus_vaddr)));
+    x86_mov_ri(e, RDX, TL_RAM_BASE_PADDR - (uintptr_t)h->ram);
+    x86_add_rr(e, RDX, RAX);
+    x86_and_ri(e, RDX, (int32_t)(int64_t)h->line_mask);
+    x86_cmp_rm(e, RDX, TL_HART(reservation_paddr));
+    slow[2] = x86_jcc(e, CC_NE);
+    x86_store_i(e, TL_HART(reservation_paddr), (int32_t)TL_NO_LINE);
+    emit_stamps(t);
+    int value = tl_reg_home(op->rs2);
+    if (value < 0) {
+        value = RDX;
+        tl_reg_load(t, RDX, op->rs2);
+    }
+    if (size_bytes == 4)
+        x86_store32(e, at_base(RAX, 0), value);
+    else
+        x86_store(e, at_base(RAX, 0), value);
+    tl_emit_tally(t, TL_S_HART_SC_SUCCESS, 1, RDX);
+    tl_emit_tally(t, TL_S_L1D_STORE, 1, RDX);
+    tl_reg_set_i(t, op->rd, 0);
+    tl_emit_slow(t, k, slow, 3);
+}
+
+static bool emit_atomic(tl_translator *t, uint32_t k, const tl_op *op) {
+    if (t->is_booked)
+        return false;
+    switch (t->block->opc[k]) {
+    case TL_OPC_lr_w: emit_lr(t, k, op, 4); return true;
+    case TL_OPC_lr_d: emit_lr(t, k, op, 8); return true;
+    case TL_OPC_sc_w: emit_sc(t, k, op, 4); return true;
+    case TL_OPC_sc_d: emit_sc(t, k, op, 8); return true;
+    default: return false;
+    }
+}
+
 bool tl_emit_mem(tl_translator *t, uint32_t k) {
     const tl_op *op = &t->block->ops[k];
     switch (t->block->opc[k]) {
@@ -191,7 +274,7 @@ bool tl_emit_mem(tl_translator *t, uint32_t k) {
     case TL_OPC_fsw: emit_fp_store(t, k, op, 4); return true;
     case TL_OPC_fsd: emit_fp_store(t, k, op, 8); return true;
     case TL_OPC_fence: return true;
-    default: return false;
+    default: return emit_atomic(t, k, op);
     }
 }
 

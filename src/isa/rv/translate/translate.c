@@ -25,13 +25,15 @@
 static bool is_return(uint16_t opc) { return opc == TL_OPC_mret || opc == TL_OPC_sret; }
 
 // The instruction goes on in another privilege mode, in code that a function finds.
-static bool changes_mode(const tl_translator *t, uint16_t opc) { return !t->is_booked && (opc == TL_OPC_ecall || is_return(opc)); }
+static bool changes_mode(const tl_translator *t, uint16_t opc) {
+    return !t->is_booked && t->store->hart->is_privileged && (opc == TL_OPC_ecall || is_return(opc));
+}
 
 static void emit_change_of_mode(tl_translator *t, uint32_t k) {
     x86 *e = &t->e;
     x86_mov_ri(e, RAX, (uintptr_t)t->block);
     x86_mov_ri(e, RDX, k);
-    x86_jmp_to(e, is_return(t->block->opc[k]) ? t->return_thunk : t->trap_thunk);
+    x86_jmp_to(e, is_return(t->block->opc[k]) ? t->trap_return_thunk : t->trap_thunk);
 }
 
 static void emit_insn(tl_translator *t, uint32_t k) {

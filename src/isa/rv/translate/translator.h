@@ -47,7 +47,7 @@ typedef struct tl_translator {
     uint8_t *indirect_thunk; // rax = pc, rdx = results in flight
     uint8_t *again_thunk;    // rax = a block that no fetch slot proves
     // Jumped to for an instruction that traps, and for a return from a trap: rax = block, edx = k.
-    uint8_t *trap_thunk, *return_thunk;
+    uint8_t *trap_thunk, *trap_return_thunk;
     // Called with rax = a block that no fetch slot proves, rdx = its pc. Returns when the block may
     // run.
     uint8_t *fetch_thunk;
