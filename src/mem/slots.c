@@ -99,17 +99,18 @@ void tl_slot_hide_fetch_of_core(tl_hart_mem *hm, uint32_t way) {
             tl_slot_hide_fetch(&m->harts[i], way);
 }
 
-static void forget_data_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page) {
-    tl_slot_forget_data(&h->data_slot[number], mask, page);
+static void forget_data_slot(tl_hart *h, uint32_t view, uint32_t number, uint64_t mask, uint64_t page) {
+    tl_slot_forget_data(&h->data_slot[tl_first_data_slot(view) + number], mask, page);
 }
 
-static void forget_fetch_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page) {
-    tl_fetch_slot *slot = &h->fetch_slot[number];
+static void forget_fetch_slot(tl_hart *h, uint32_t view, uint32_t number, uint64_t mask, uint64_t page) {
+    tl_fetch_slot *slot = &h->fetch_slot[view * TL_FETCH_SLOTS + number];
     if ((tl_fetch_slot_vpage(slot) & mask) == page)
         tl_fetch_slot_clear(slot);
 }
 
-typedef void forget_slot(tl_hart *h, uint32_t number, uint64_t mask, uint64_t page);
+// `number` is that of a slot within its view.
+typedef void forget_slot(tl_hart *h, uint32_t view, uint32_t number, uint64_t mask, uint64_t page);
 
 // Clears the slots of a page. View U may show lines of user pages. View S may show lines of its own
 // pages, and of user pages under SUM. View M shows lines of fetches where it is translated. With
@@ -130,11 +131,11 @@ TL_ALWAYS_INLINE void forget_page(tl_hart_mem *hm, tl_tlb *tlb, uint32_t entry, 
         for (uint64_t left = tlb->lines[entry][word]; left != 0; left &= left - 1) {
             for (uint32_t slot = word * 64 + (uint32_t)__builtin_ctzll(left) + first; slot < last + PLACES; slot += PLACES) {
                 if (TL_LIKELY(is_user || is_crossing))
-                    forget(hm->h, TL_VIEW_U * n_slots + slot, mask, page);
+                    forget(hm->h, TL_VIEW_U, slot, mask, page);
                 if (!is_user || has_sum || is_crossing)
-                    forget(hm->h, TL_VIEW_S * n_slots + slot, mask, page);
+                    forget(hm->h, TL_VIEW_S, slot, mask, page);
                 if (is_crossing)
-                    forget(hm->h, TL_VIEW_M * n_slots + slot, mask, page);
+                    forget(hm->h, TL_VIEW_M, slot, mask, page);
             }
         }
         tlb->lines[entry][word] = 0;
@@ -171,7 +172,7 @@ void tl_slots_forget_fetch_page(tl_hart_mem *hm, uint32_t entry) {
 void tl_slots_hide_data_view(tl_hart_mem *hm, uint32_t view) {
     uint32_t n_ways = tl_cache_n_ways(&hm->l1d.cache);
     for (uint32_t way = 0; way < n_ways; way++)
-        if (hm->l1d.lines[way].slot / TL_DATA_SLOTS == view)
+        if (hm->l1d.lines[way].slot / TL_DATA_SLOTS * TL_DATA_SLOTS == tl_first_data_slot(view))
             tl_slot_hide_data(hm, way);
     for (uint32_t i = view * TL_PAGE_SLOTS; i < (view + 1) * TL_PAGE_SLOTS; i++)
         tl_page_slot_clear(&hm->page_slots[i]);
@@ -189,7 +190,7 @@ void tl_slots_hide_view(tl_hart_mem *hm, uint32_t view) {
 static void hide_set(tl_hart_mem *hm, tl_slot_set *set, uint32_t view) {
     for (uint32_t word = 0; set->has_any && word < TL_COUNT_OF(set->words); word++) {
         for (uint64_t left = set->words[word]; left != 0; left &= left - 1)
-            clear_data_slot(&hm->h->data_slot[view * TL_DATA_SLOTS + word * 64 + (uint32_t)__builtin_ctzll(left)]);
+            clear_data_slot(&hm->h->data_slot[tl_first_data_slot(view) + word * 64 + (uint32_t)__builtin_ctzll(left)]);
         set->words[word] = 0;
     }
     set->has_any = false;

@@ -71,7 +71,7 @@ TL_ALWAYS_INLINE void tl_slots_forget_data_page(tl_hart_mem *hm, uint32_t entry)
     tl_page_slot *slot = tl_page_slot_of(hm, TL_VIEW_U, vaddr);
     if (slot->read_page == vaddr)
         tl_page_slot_clear(slot);
-    tl_data_slot *first = &hm->h->data_slot[TL_VIEW_U * TL_DATA_SLOTS + (vaddr >> TL_FIXED_LINE_LOG2 & (TL_DATA_SLOTS - 1))];
+    tl_data_slot *first = &hm->h->data_slot[tl_first_data_slot(TL_VIEW_U) + (vaddr >> TL_FIXED_LINE_LOG2 & (TL_DATA_SLOTS - 1))];
     for (uint64_t left = tlb->lines[entry][word]; left != 0; left &= left - 1)
         tl_slot_forget_data(&first[__builtin_ctzll(left)], tl_page_mask(0), vaddr);
     tlb->lines[entry][word] = 0;
@@ -89,7 +89,7 @@ TL_ALWAYS_INLINE void tl_slot_show_line(tl_hart_mem *hm, const tl_page_slot *pag
     tl_l1_line *line = &hm->l1d.lines[way];
     uint32_t line_log2 = is_fixed ? TL_FIXED_LINE_LOG2 : h->line_log2;
     uint64_t number = vaddr >> line_log2, vline = number << line_log2;
-    uint32_t slot_number = h->view * TL_DATA_SLOTS + (uint32_t)(number & (TL_DATA_SLOTS - 1));
+    uint32_t slot_number = tl_first_data_slot(h->view) + (uint32_t)(number & (TL_DATA_SLOTS - 1));
     tl_data_slot *slot = &h->data_slot[slot_number];
     if (!is_new)
         tl_slot_hide_data(hm, way); // a slot of another virtual address may show the way

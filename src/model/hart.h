@@ -26,6 +26,7 @@
 #define TL_MODEL_HART_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -464,10 +465,16 @@ struct tl_hart {
     // hart has no detailed core.
     uint64_t *dtlb_lost;
 
-    // Two slots share a line of the host's cache. None crosses one.
+    _Alignas(64) tl_fetch_slot fetch_slot[TL_N_VIEWS * TL_FETCH_SLOTS];
+    // Two slots share a line of the host's cache. None crosses one. Views stand in falling order
+    // (tl_first_data_slot). The slots of programs end where the registers of the ISA begin, so
+    // translated code reaches both with displacements of one byte.
     _Alignas(64) tl_data_slot data_slot[TL_N_VIEWS * TL_DATA_SLOTS];
-    tl_fetch_slot fetch_slot[TL_N_VIEWS * TL_FETCH_SLOTS];
 };
+_Static_assert(offsetof(tl_hart, data_slot) + TL_N_VIEWS * TL_DATA_SLOTS * sizeof(tl_data_slot) == sizeof(tl_hart),
+               "data slots end the hart");
+
+static inline uint32_t tl_first_data_slot(uint32_t view) { return (TL_N_VIEWS - 1 - view) * TL_DATA_SLOTS; }
 
 // Returns whether a counter of the hart waits for an overflow.
 static inline bool tl_hart_is_watched(const tl_hart *h) {
@@ -478,7 +485,8 @@ static inline bool tl_hart_is_watched(const tl_hart *h) {
 }
 
 TL_ALWAYS_INLINE tl_data_slot *tl_data_slot_of(tl_hart *h, uint64_t vaddr) {
-    return &h->data_slot[h->view * TL_DATA_SLOTS + ((vaddr >> h->line_log2) & (TL_DATA_SLOTS - 1))];
+    const uint64_t first = UINT64_C(2) * TL_DATA_SLOTS - (uint64_t)h->view * TL_DATA_SLOTS;
+    return &h->data_slot[first + ((vaddr >> h->line_log2) & (TL_DATA_SLOTS - 1))];
 }
 
 TL_ALWAYS_INLINE tl_fetch_slot *tl_fetch_slot_of(tl_hart *h, uint64_t vaddr) {

@@ -304,7 +304,7 @@ static void check_slots(world *w, uint32_t k) {
     const tl_l1 *l1d = &tl_mem_of(h)->l1d, *l1i = &tl_mem_of(h)->l1i;
     for (uint32_t s = 0; s < TL_N_VIEWS * TL_DATA_SLOTS; s++) {
         const tl_data_slot *slot = &h->data_slot[s];
-        uint32_t priv = view_privs[s / TL_DATA_SLOTS];
+        uint32_t priv = view_privs[TL_N_VIEWS - 1 - s / TL_DATA_SLOTS];
         uint64_t paddr;
         if (slot->read_tag == TL_NO_LINE) {
             assert_int_equal(slot->write_tag, TL_NO_LINE);

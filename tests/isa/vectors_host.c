@@ -103,7 +103,7 @@ static void fail(const char *what, uint32_t word, const vector_case *c) {
 }
 
 // Registers and control of a hart, without its slots.
-enum { CONTROL_BYTES = offsetof(tl_hart, data_slot), OWN_OFFSET = offsetof(tl_rv_hart, x), OWN_BYTES = sizeof(tl_rv_hart) - OWN_OFFSET };
+enum { CONTROL_BYTES = offsetof(tl_hart, fetch_slot), OWN_OFFSET = offsetof(tl_rv_hart, x), OWN_BYTES = sizeof(tl_rv_hart) - OWN_OFFSET };
 typedef struct image {
     uint8_t control[CONTROL_BYTES], own[OWN_BYTES];
 } image;

@@ -30,6 +30,9 @@ READS_FIRST = ("cmp", "test", "comis", "ucomis", "push", "call", "jmp", "bt ")
 WIDE = {"eax": "rax", "ecx": "rcx", "edx": "rdx", "ebx": "rbx", "esp": "rsp"}
 
 
+DEC_RBP = bytes((0x48, 0xFF, 0xCD))
+
+
 class Wrong(Exception):
     pass
 
@@ -300,8 +303,9 @@ def check_patches(hart):
     overwritten = {}
     for piece in hart.pieces:
         if piece.is_stale and not piece.is_cold:
-            for at in (piece.code, piece.near):
-                overwritten[at] = piece
+            overwritten[piece.code] = piece
+            if piece.near == piece.start: # else it falls into `code`
+                overwritten[piece.near] = piece
     n_linked = 0
     allowed = set()
     for site in hart.links:
@@ -310,19 +314,24 @@ def check_patches(hart):
         code = hart.bytes_at("final", at, 5) # the disassembler may be out of step behind the entry of a stale block
         if code == hart.bytes_at("made", at, 5):
             continue
-        if any(begin <= at < begin + 15 for begin in overwritten):
+        if any(begin <= at < begin + 18 for begin in overwritten):
             continue
         if code[0] != 0xE9 or at + 5 + int.from_bytes(code[1:], "little", signed=True) not in hart.entries:
             raise Wrong(f"{at:x}: {code.hex()}: a link that leads to no entry")
         n_linked += 1
     for at, piece in overwritten.items():
+        first = at
+        if at == piece.near:
+            if hart.bytes_at("final", at, 3) != DEC_RBP:
+                raise Wrong(f"{at:x}: the near entry of a stale block keeps the look-up that its link has counted")
+            at += 3
         code = hart.bytes_at("final", at, 15)
         end = at + {0xB8: 5}.get(code[0], 10 if code[1] == 0xB8 else 7)
         value = int.from_bytes(code[end - at - (8 if end - at == 10 else 4):end - at], "little")
         target = end + 5 + int.from_bytes(code[end - at + 1:end - at + 5], "little", signed=True)
         if value != piece.block or code[end - at] != 0xE9 or target != hart.thunks["again"]:
             raise Wrong(f"{at:x}: the entry of a stale block does not ask again: {code.hex()}")
-        allowed.update(range(at, end + 5))
+        allowed.update(range(first, end + 5))
     n_different = 0
     for part in ("hot", "cold"):
         base, made = hart.images["made", part]

@@ -165,9 +165,10 @@ static const struct one_form {
     m_fn *m;
     kind reg;
 } one_forms[] = {
-    {"not", x86_not_r, NULL, Q},      {"mul", mul_r, NULL, Q},       {"imul", imul_r, NULL, Q},   {"div", div64_r, NULL, Q},
-    {"div", div32_r, NULL, D},        {"idiv", idiv64_r, NULL, Q},   {"idiv", idiv32_r, NULL, D}, {"call", x86_call_r, x86_call_m, Q},
-    {"jmp", x86_jmp_r, x86_jmp_m, Q}, {"push", x86_push_r, NULL, Q}, {"pop", x86_pop_r, NULL, Q},
+    {"inc", x86_inc_r, x86_inc_m, Q}, {"dec", x86_dec_r, NULL, Q},         {"not", x86_not_r, NULL, Q},      {"mul", mul_r, NULL, Q},
+    {"imul", imul_r, NULL, Q},        {"div", div64_r, NULL, Q},           {"div", div32_r, NULL, D},        {"idiv", idiv64_r, NULL, Q},
+    {"idiv", idiv32_r, NULL, D},      {"call", x86_call_r, x86_call_m, Q}, {"jmp", x86_jmp_r, x86_jmp_m, Q}, {"push", x86_push_r, NULL, Q},
+    {"pop", x86_pop_r, NULL, Q},
 };
 
 static uint8_t room[ROOM_BYTES];
@@ -482,16 +483,11 @@ static void try_absolute(void) {
             expect("paddq %s,XMMWORD PTR [rip # 0x%" PRIx64 "]", names[X][reg], target);
             x86_paddq_ra(&e, reg, pointer);
         }
-        for (uint32_t k = 0; k < TL_COUNT_OF(operations); k += 2) // each has two widths
-            for (uint32_t c = 0; c < TL_COUNT_OF(constants); c++) {
-                if (!fits_s8(constants[c]))
-                    continue;
-                uint64_t target = address_of(e.at) + (uint64_t)distances[i];
-                const void *pointer;
-                memcpy(&pointer, &target, sizeof pointer);
-                expect("%s QWORD PTR [rip # 0x%" PRIx64 "],0x%" PRIx64, operations[k].text, target, shown(true, constants[c]));
-                x86_op_ai(&e, operations[k].op, pointer, (int8_t)constants[c]);
-            }
+        uint64_t target = address_of(e.at) + (uint64_t)distances[i];
+        const void *pointer;
+        memcpy(&pointer, &target, sizeof pointer);
+        expect("inc QWORD PTR [rip # 0x%" PRIx64 "]", target);
+        x86_inc_a(&e, pointer);
     }
     static const int64_t too_far[] = {0x40000000, -0x40000001, INT32_MAX, INT32_MIN, INT64_C(1) << 40, -(INT64_C(1) << 40)};
     for (uint32_t i = 0; i < TL_COUNT_OF(too_far); i++) {

@@ -57,7 +57,7 @@ static int setup(void **state) {
     f->rv.hart.port = &port;
     f->rv.hart.line_log2 = 6;
     f->rv.hart.line_mask = ~UINT64_C(63);
-    for (size_t i = 0; i < TL_DATA_SLOTS; i++)
+    for (size_t i = 0; i < TL_COUNT_OF(f->rv.hart.data_slot); i++)
         f->rv.hart.data_slot[i].read_tag = f->rv.hart.data_slot[i].write_tag = TL_NO_LINE;
     *state = f;
     return 0;

@@ -24,16 +24,20 @@ bool tl_link_is_near(const tl_translator *t, const tl_block *from, uint64_t pc) 
 void tl_emit_link(tl_translator *t, uint64_t pc) {
     x86 *e = &t->e;
     uint8_t *late = NULL;
-    if (tl_link_is_near(t, t->block, pc)) {
+    bool is_near = tl_link_is_near(t, t->block, pc);
+    if (is_near) {
         bool is_loop = pc == t->block->pc; // is_private of other blocks is not known yet
         x86_cmp_rm(e, R13, is_loop && t->block->is_private ? TL_HART(ahead_horizon) : TL_HART(fast_horizon));
         late = x86_jcc(e, CC_AE);
+        x86_inc_r(e, RBP); // the look-up of the next block
     }
     uint8_t *site = x86_jmp(e);
     tl_emit_elsewhere(t);
     x86_patch(site, e->at);
-    if (late)
+    if (is_near) {
+        x86_dec_r(e, RBP);
         x86_patch(late, e->at);
+    }
     x86_mov_ri(e, RAX, pc);
     x86_mov_ri(e, RDX, (uintptr_t)site);
     x86_mov_ri(e, RCX, (uintptr_t)t->block);

@@ -9,9 +9,14 @@
 
 _Static_assert(sizeof(tl_data_slot) == 32, "the slot index is scaled by a shift");
 
-static x86_mem data_slot(const tl_translator *t, size_t field) { // of the mode the block belongs to
-    size_t view = t->block->view * TL_DATA_SLOTS * sizeof(tl_data_slot);
-    return at_index(RBX, RCX, 0, (int64_t)(offsetof(tl_hart, data_slot) + view + field) - TL_HART_BIAS);
+enum { SLOT_LOG2 = 5, SLOTS_BYTES = TL_DATA_SLOTS << SLOT_LOG2, SLOT_REST = (1 << SLOT_LOG2) - 1 };
+_Static_assert(TL_HART_BIAS == sizeof(tl_hart) + 128 - SLOT_REST, "a slot of view U is one byte away");
+
+// A slot of the view that the block belongs to. Precondition: rcx = offset of the slot in its view
+// - SLOTS_BYTES + SLOT_REST. So one OR makes rcx of the shifted address.
+static x86_mem data_slot(const tl_translator *t, size_t field) {
+    size_t end = offsetof(tl_hart, data_slot) + tl_first_data_slot(t->block->view) * sizeof(tl_data_slot) + SLOTS_BYTES;
+    return at_index(RBX, RCX, 0, (int64_t)(end + field) - SLOT_REST - TL_HART_BIAS);
 }
 
 // The operand of an integer load or store. size_bytes 0: another instruction.
@@ -57,24 +62,24 @@ typedef struct access {   // the straight path of one access
     const uint8_t *bytes; // code after the look-up: rax = host address
 } access;
 
-// rdx = the address in rax, to be compared with the tag of a data slot. rcx = offset of the slot.
+// rdx = the address in rax, to be compared with the tag of a data slot. rcx is for data_slot().
 static void emit_slot(tl_translator *t, uint32_t size_bytes) {
     x86 *e = &t->e;
     const tl_hart *h = t->store->hart;
     x86_zext32_rr(e, RCX, RAX);
-    if (h->line_log2 > 5)
-        x86_shr32_ri(e, RCX, h->line_log2 - 5);
-    else if (h->line_log2 < 5)
-        x86_shl32_ri(e, RCX, 5 - h->line_log2);
-    x86_and32_ri(e, RCX, (TL_DATA_SLOTS - 1) << 5);
+    if (h->line_log2 > SLOT_LOG2)
+        x86_shr32_ri(e, RCX, h->line_log2 - SLOT_LOG2);
+    else if (h->line_log2 < SLOT_LOG2)
+        x86_shl32_ri(e, RCX, SLOT_LOG2 - h->line_log2);
+    x86_or_ri(e, RCX, (SLOT_REST - SLOTS_BYTES));
     x86_mov_rr(e, RDX, RAX);
     x86_and_ri(e, RDX, (int32_t)(int64_t)(h->line_mask | (size_bytes - 1)));
 }
 
-// rcx = the offset of a slot, whose line and page are used now. Spends rdx.
+// rcx = that of emit_slot. The line and the page of the slot are used now. Spends rdx.
 static void emit_stamps(tl_translator *t) {
     x86 *e = &t->e;
-    x86_add_ri(e, RBP, 1);
+    x86_inc_r(e, RBP);
     x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, line_stamp)));
     x86_store(e, at_index(R14, RDX, 3, 0), RBP);
     x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
@@ -105,7 +110,7 @@ static access emit_access(tl_translator *t, uint32_t k, const tl_op *op, uint32_
     x86_xor_rr(e, RAX, RDX);
     x86_and_ri(e, RAX, (int32_t)(int64_t)t->store->hart->line_mask);
     uint8_t *apart = x86_jcc(e, CC_NE);
-    x86_add_ri(e, RBP, 1);
+    x86_inc_r(e, RBP);
     x86_mov_rr(e, RAX, RDX);
     const uint8_t *bytes = e->at;
     tl_emit_elsewhere(t);

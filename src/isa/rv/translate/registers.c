@@ -114,13 +114,13 @@ x86_mem tl_emit_at(tl_translator *t, const void *address, int scratch) {
     return at_base(scratch, 0);
 }
 
-void tl_emit_count(tl_translator *t, int op, uint64_t *counter, int8_t amount, int scratch) {
+void tl_emit_count(tl_translator *t, uint64_t *counter, int scratch) {
     if (x86_reaches(&t->e, counter)) {
-        x86_op_ai(&t->e, op, counter, amount);
+        x86_inc_a(&t->e, counter);
         return;
     }
-    x86_mov_ri(&t->e, scratch, (uintptr_t)counter); // a move leaves the carry alone
-    x86_op_mi(&t->e, true, op, at_base(scratch, 0), amount);
+    x86_mov_ri(&t->e, scratch, (uintptr_t)counter);
+    x86_inc_m(&t->e, at_base(scratch, 0));
 }
 
 void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch) {

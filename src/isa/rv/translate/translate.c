@@ -50,19 +50,44 @@ static x86_mem fetch_slot(const tl_translator *t, uint64_t vline, size_t field) 
     return at_base(RBX, (int64_t)(offsetof(tl_hart, fetch_slot) + index * sizeof(tl_fetch_slot) + field) - TL_HART_BIAS);
 }
 
-static uint8_t *emit_slot_check(tl_translator *t, uint64_t vline, uint64_t pline) {
+static void emit_slot_compare(tl_translator *t, uint64_t vline, uint64_t pline) {
     x86 *e = &t->e;
     x86_mov_ri(e, RAX, tl_fetch_key(vline, pline - TL_RAM_BASE_PADDR));
     x86_cmp_rm(e, RAX, fetch_slot(t, vline, offsetof(tl_fetch_slot, key)));
-    return x86_jcc(e, CC_NE);
 }
 
-static void emit_stamps(tl_translator *t, uint64_t vline, int stamp) {
+static uint8_t *emit_slot_check(tl_translator *t, uint64_t vline, uint64_t pline) {
+    emit_slot_compare(t, vline, pline);
+    return x86_jcc(&t->e, CC_NE);
+}
+
+static void emit_horizon_compare(tl_translator *t) {
+    x86_cmp_rm(&t->e, R13, t->block->is_private ? TL_HART(ahead_horizon) : TL_HART(fast_horizon));
+}
+
+static void emit_stamps(tl_translator *t, uint64_t vline) {
     x86 *e = &t->e;
+    x86_inc_r(e, RBP);
     x86_load32(e, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, line_stamp)));
-    x86_store(e, at_index(R14, RCX, 3, 0), stamp);
+    x86_store(e, at_index(R14, RCX, 3, 0), RBP);
     x86_load32(e, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, page_stamp)));
-    x86_store(e, at_index(R14, RCX, 3, 0), stamp);
+    x86_store(e, at_index(R14, RCX, 3, 0), RBP);
+}
+
+// In dense code, emit_entry for a block of one line. Both failures share one long jump, which
+// stands before the entry. Returns that jump.
+static uint8_t *emit_dense_entry(tl_translator *t) {
+    x86 *e = &t->e;
+    tl_block *block = t->block;
+    const uint8_t *fails = e->at;
+    uint8_t *failed = x86_jmp(e);
+    block->code = tl_exec_of(t, e->at);
+    emit_horizon_compare(t);
+    x86_patch_short(x86_jcc_short(e, CC_AE), fails);
+    emit_slot_compare(t, block->vline, block->pline);
+    x86_patch_short(x86_jcc_short(e, CC_NE), fails);
+    emit_stamps(t, block->vline);
+    return failed;
 }
 
 // Emits the proof that this block may run, as in block/threaded.c enter(). No block is entered at a
@@ -72,7 +97,7 @@ static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
     const tl_block *block = t->block;
     uint32_t n = 0;
     uint64_t second = block->vline + (~t->store->hart->line_mask + 1);
-    x86_cmp_rm(e, R13, block->is_private ? TL_HART(ahead_horizon) : TL_HART(fast_horizon));
+    emit_horizon_compare(t);
     failed[n++] = x86_jcc(e, CC_AE);
     failed[n++] = emit_slot_check(t, block->vline, block->pline);
     if (block->is_straddling) {
@@ -87,15 +112,9 @@ static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
         x86_cmp8_mi(e, TL_HART(is_fp_off), 0);
         failed[n++] = x86_jcc(e, CC_NE);
     }
-    if (block->is_straddling) {
-        x86_add_ri(e, RBP, 1);
-        emit_stamps(t, block->vline, RBP);
-        x86_lea(e, RAX, at_base(RBP, 1));
-        emit_stamps(t, second, RAX);
-    } else {
-        x86_lea(e, RAX, at_base(RBP, 1));
-        emit_stamps(t, block->vline, RAX);
-    }
+    emit_stamps(t, block->vline);
+    if (block->is_straddling)
+        emit_stamps(t, second);
     return n;
 }
 
@@ -104,12 +123,12 @@ static uint32_t emit_entry(tl_translator *t, uint8_t *failed[8]) {
 static TL_NOINLINE void publish(const tl_translator *t, const uint8_t *cold, uint8_t *const *starts, uint32_t n) {
     const tl_block *block = t->block;
     const tl_hart *h = t->store->hart;
-    const uint8_t *hot = t->write + ((const uint8_t *)block->code - t->exec);
+    const uint8_t *hot = t->hot; // moves later
     tl_code_line lines[TL_CODE_MAX_LINES];
     for (uint32_t k = 0; k < n; k++)
         lines[k] = (tl_code_line){.offset_bytes = (uint32_t)(starts[k] - hot), .pc = block->pc + block->ops[k].offset};
     const tl_code_piece straight = {
-        .code = block->code, .n_bytes = (uint64_t)(t->other - hot), .pc = block->pc, .lines = lines, .n_lines = n};
+        .code = tl_exec_of(t, hot), .n_bytes = (uint64_t)(t->other - hot), .pc = block->pc, .lines = lines, .n_lines = n};
     const tl_code_piece off = {.code = tl_exec_of(t, cold), .n_bytes = (uint64_t)(t->e.at - cold), .pc = block->pc, .is_cold = true};
     h->code_log->publish(h->code_log, h, &straight);
     h->code_log->publish(h->code_log, h, &off);
@@ -125,13 +144,22 @@ static void translate(tl_blocks *store, tl_block *block) {
     x86 *e = &t->e;
 
     uint8_t *failed[8];
-    block->code = tl_exec_of(t, e->at);
-    uint32_t n_failed = emit_entry(t, failed);
+    uint32_t n_failed = 1;
     bool has_near = !block->is_straddling && !block->has_fp;
-    block->near = has_near ? tl_exec_of(t, e->at) : block->code;
-    x86_add_ri(e, RBP, 1);
+    if (!has_near) { // the link has counted a look-up
+        block->near = tl_exec_of(t, e->at);
+        x86_dec_r(e, RBP);
+    }
+    if (has_near && t->is_dense) {
+        failed[0] = emit_dense_entry(t);
+    } else {
+        block->code = tl_exec_of(t, e->at);
+        n_failed = emit_entry(t, failed);
+    }
     block->start = tl_exec_of(t, e->at);
-    tl_emit_count(t, X_ADD, block->count, 1, RCX);
+    if (has_near)
+        block->near = block->start;
+    tl_emit_count(t, block->count, RCX);
     if (TL_UNLIKELY(tl_blocks_sink(store) != NULL))
         tl_emit_context(t);
     x86_add_ri(e, R13, (int32_t)block->cycles);
@@ -351,11 +379,14 @@ static void stale(tl_blocks *store, tl_block *block) {
     tl_translator *t = store->translator;
     if (!block->body)
         return;
-    void *entries[] = {block->code, block->near};
-    for (int i = 0; i < 2; i++) {
+    void *entries[] = {block->near, block->code};
+    // An entry before `code` falls into it.
+    for (int i = block->near == block->start ? 0 : 1; i < 2; i++) {
         x86 e = {.at = tl_written_of(t, entries[i])};
+        if (i == 0)
+            x86_dec_r(&e, RBP); // the link has counted a look-up
         x86_mov_ri(&e, RAX, (uintptr_t)block);
-        // Takes at most 10 + 5 bytes, less than between the entries and less than what follows.
+        // Takes at most 3 + 10 + 5 bytes, less than between the entries and less than what follows.
         x86_jmp_to(&e, t->again_thunk);
     }
 }

@@ -4,7 +4,8 @@
 // registers. code.c holds the memory of the code.
 //
 // Host registers while translated code runs:
-//   rbx  TL_HART_BIAS bytes into the hart, so that x0..x31 are one-byte displacements
+//   rbx  TL_HART_BIAS bytes into the hart, so that data slots of programs and x0..x28 are one-byte
+//        displacements (emit_mem.c)
 //   r13  hart->now         rbp  hart->stamp       r14  hart->stamps
 //   xmm7  hart->instret    xmm6  hart->bp.counts
 //   rax rcx rdx  scratch   rsp  aligned to 16
@@ -23,7 +24,7 @@
 enum {
     // Room in each part of the code, more than the longest block can take.
     TL_BLOCK_ROOM_BYTES = 64 << 10,
-    TL_HART_BIAS = offsetof(tl_rv_hart, x) + 128,
+    TL_HART_BIAS = offsetof(tl_rv_hart, x) + 97,
 };
 _Static_assert(2 * (TL_BLOCK_ROOM_BYTES + (16 << 10)) <= TL_MIN_CODE_CACHE_BYTES, "the thunks and a few blocks must fit");
 
@@ -118,8 +119,7 @@ void tl_reg_reload_lost(tl_translator *t);
 
 // Memory operand for an address: relative to the hart where it is near, else through `scratch`.
 x86_mem tl_emit_at(tl_translator *t, const void *address, int scratch);
-// `op` is X_ADD or X_ADC.
-void tl_emit_count(tl_translator *t, int op, uint64_t *counter, int8_t amount, int scratch);
+void tl_emit_count(tl_translator *t, uint64_t *counter, int scratch); // adds 1
 // Code off the straight path for tally[slot] += amount; spends `scratch`.
 void tl_emit_tally(tl_translator *t, unsigned slot, uint64_t amount, int scratch);
 // tl_emit_tally for one of tl_transfer_cells, which the transfer of the block counts, too.

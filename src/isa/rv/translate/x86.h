@@ -305,6 +305,10 @@ static inline void x86_btc_ri(x86 *e, int reg, unsigned bit) { // inverts it
     x86_byte(e, bit);
 }
 
+// One byte shorter than the addition or subtraction of 1. The carry flag stays.
+static inline void x86_inc_r(x86 *e, int reg) { x86_encode_rr(e, true, 0xff, 0, reg); }
+static inline void x86_dec_r(x86 *e, int reg) { x86_encode_rr(e, true, 0xff, 1, reg); }
+static inline void x86_inc_m(x86 *e, x86_mem m) { x86_encode_rm(e, true, 0xff, 0, m); }
 static inline void x86_not_r(x86 *e, int reg) { x86_encode_rr(e, true, 0xf7, 2, reg); }
 static inline void x86_imul_rr(x86 *e, bool is_wide, int to, int from) { x86_encode_rr(e, is_wide, 0x0faf, to, from); }
 static inline void x86_imul_rm(x86 *e, bool is_wide, int to, x86_mem m) { x86_encode_rm(e, is_wide, 0x0faf, to, m); }
@@ -442,10 +446,9 @@ static inline void x86_paddq_ra(x86 *e, int reg, const void *target) {
     x86_encode_address(e, reg, target, 0);
 }
 
-static inline void x86_op_ai(x86 *e, int op, const void *target, int8_t imm) {
-    x86_encode_head(e, true, 0x83, 0, 0, 0, false);
-    x86_encode_address(e, op, target, 1);
-    x86_byte(e, (uint8_t)imm);
+static inline void x86_inc_a(x86 *e, const void *target) {
+    x86_encode_head(e, true, 0xff, 0, 0, 0, false);
+    x86_encode_address(e, 0, target, 0);
 }
 
 #endif
