@@ -521,7 +521,7 @@ static void test_an_assist_takes_its_clocks(void **state) {
         sample_misses(&k, n, PERIOD, MAX_RECORDS);
         const uint64_t left = k.rv->x[A0];
         cycles[i] = run_iterations(&k, LOOPS) - begin;
-        // What was captured retires once: as many instructions as the iterations have.
+        // A captured instruction retires once: iterations have no more of them.
         assert_int_equal(left - k.rv->x[A0], LOOPS);
         n_samples[i] = tl_netburst_samples_of(n, 0).n_stored;
         close_kernel(&k);

@@ -231,7 +231,7 @@ static void test_entries_count_beside_the_allocation_of_the_same_requests(void *
     };
     for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++)
         for (uint32_t form = 0; form < 6; form++) {
-            // The mask of the allocation, its event, privilege, thread, and more entries than a bus holds.
+            // Another mask or event of the allocation, privilege, thread, and too many entries.
             const uint64_t mask0 = rows[k].mask0 ^ (form == 1 ? 1 << 11 : 0), event0 = form == 2 ? 0x13 : rows[k].event0;
             const uint8_t owner = form == 3 ? TL_ESCR_T0_OS : form == 4 ? TL_ESCR_T1_USR : TL_ESCR_T0_USR;
             const tl_netburst_occurrence entries = {(uint8_t)rows[k].event, owner, form == 5 ? 20 : ENTRIES, (uint16_t)rows[k].mask1};
