@@ -696,28 +696,32 @@ static void test_a_counter_of_untagged_uops_counts_beside_one_of_tagged_ones(voi
     end_both(p);
 }
 
-// A11: FIRM tags while a counter runs that one of its two ESCRs can feed.
+// A11: FIRM tags while a counter runs that one of its two ESCRs can feed. It tags what its threads
+// and privileges do, though its event belongs to no thread. Thread 0 is system software here.
 static void test_a_detector_tags_while_a_counter_of_its_pair_runs(void **state) {
     (void)state;
-    enum { ADDS = 20, CCCR_FIRM = 0x00033000 };
+    enum { ADDS = 20, CCCR_FIRM = 0x00033000, OF_BOTH = TL_ESCR_T0_USR | TL_ESCR_T0_OS };
     static const struct {
-        uint32_t msr, running; // the ESCR, and a counter; 0: none
+        uint32_t msr, flags, running; // the ESCR, and a counter; 0: none
         bool gates, tags;
     } rows[] = {
-        {0x3a4, 0, true, false}, {0x3a5, 0, true, false}, {0x3a4, 8, true, true},  {0x3a4, 11, true, true},
-        {0x3a5, 9, true, true},  {0x3a4, 2, true, false}, {0x3a4, 0, false, true}, {0x3a5, 10, true, true},
+        {0x3a4, OF_BOTH, 0, true, false},        {0x3a5, OF_BOTH, 0, true, false},       {0x3a4, OF_BOTH, 8, true, true},
+        {0x3a4, OF_BOTH, 11, true, true},        {0x3a5, OF_BOTH, 9, true, true},        {0x3a4, OF_BOTH, 2, true, false},
+        {0x3a4, OF_BOTH, 0, false, true},        {0x3a5, OF_BOTH, 10, true, true},       {0x3a4, TL_ESCR_T0_OS, 8, true, true},
+        {0x3a4, TL_ESCR_T0_USR, 8, true, false}, {0x3a4, TL_ESCR_T1_OS, 8, true, false},
     };
     for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++) {
         static played p[2];
         tl_netburst_settings settings = tl_netburst_default_settings;
         settings.power_gate = rows[k].gates;
         begin_both_with(p, &settings);
-        write_both(p, rows[k].msr, 0x1d00003c); // scalar_DP_uop, ALL, tag 0
-        write_both(p, 0x3cc, 0x1800020c);       // execution_event, NBOGUS0
+        write_both(p, rows[k].msr, 0x1d000030 | rows[k].flags); // scalar_DP_uop, ALL, tag 0
+        write_both(p, 0x3cc, 0x1800020c);                       // execution_event, NBOGUS0
         write_both(p, TL_MSR_CCCR + 12, CCCR_CRU2);
         if (rows[k].running != 0)
             write_both(p, TL_MSR_CCCR + rows[k].running, CCCR_FIRM);
         run_both(p);
+        tick(p, 1);
         for (uint32_t i = 0; i < ADDS; i++) {
             const tl_uop_event add = {.cls = TL_CLASS_FP_ADD, .n_uops = 1, .seq = i, .size_bytes = 8};
             step s = {.n_events = 3, .events = {add, add, add}, .clocks = 1, .priv = TL_PRIV_M};

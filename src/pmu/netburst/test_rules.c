@@ -216,6 +216,60 @@ static void test_bus_sequence_requests_match_field_by_field(void **unused) {
     rig_done(&r);
 }
 
+// Section 7.1, rows 12 and 15: entries count if the other ESCR has the allocation of the same
+// requests. Those of the bus queue ignore the privilege (section 13).
+static void test_entries_count_beside_the_allocation_of_the_same_requests(void **state) {
+    (void)state;
+    enum { BUS_READS = 1 | 1 << 5 | 1 << 11 | 1 << 13, LINES = 2 | 3 << 2 | 6 << 11, ENTRIES = 3 };
+    static const struct {
+        uint32_t escr0, event0, mask0, event1, mask1, cccr;
+        tl_netburst_event event;
+        bool ignores_privilege;
+    } rows[] = {
+        {0x3a2, 0x03, BUS_READS, 0x1a, BUS_READS, 0x0003d000, TL_NB_IOQ_ACTIVE_ENTRIES, true},
+        {0x3a0, 0x05, LINES, 0x06, LINES, 0x0003f000, TL_NB_BSQ_ACTIVE_ENTRIES, false},
+    };
+    for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++)
+        for (uint32_t form = 0; form < 6; form++) {
+            // Another mask or event of the allocation, privilege, thread, and too many entries.
+            const uint64_t mask0 = rows[k].mask0 ^ (form == 1 ? 1 << 11 : 0), event0 = form == 2 ? 0x13 : rows[k].event0;
+            const uint8_t owner = form == 3 ? TL_ESCR_T0_OS : form == 4 ? TL_ESCR_T1_USR : TL_ESCR_T0_USR;
+            const tl_netburst_occurrence entries = {(uint8_t)rows[k].event, owner, form == 5 ? 20 : ENTRIES, (uint16_t)rows[k].mask1};
+            const uint32_t per_clock = form == 0 ? ENTRIES : form == 3 && rows[k].ignores_privilege ? ENTRIES : form == 5 ? 15 : 0;
+            rig r;
+            open_rig(&r);
+            wrmsr(&r, rows[k].escr0, event0 << TL_ESCR_EVENT_LSB | mask0 << TL_ESCR_MASK_LSB | TL_ESCR_T0_USR);
+            wrmsr(&r, rows[k].escr0 + 1,
+                  (uint64_t)rows[k].event1 << TL_ESCR_EVENT_LSB | (uint64_t)rows[k].mask1 << TL_ESCR_MASK_LSB | TL_ESCR_T0_USR);
+            wrmsr(&r, TL_MSR_CCCR + 2, rows[k].cccr);
+            count(&r, 4, owner, &entries, 1);
+            if (counter(&r, 2) != 4 * per_clock)
+                fail_msg("row %u, form %u: %llu", k, form, (unsigned long long)counter(&r, 2));
+            rig_done(&r);
+        }
+}
+
+// Sections 3.3 and 3.4: without HT bits of thread 1 are ignored, and each mode but any counts
+// nothing.
+static void test_a_core_of_one_thread_ignores_bits_of_another(void **state) {
+    (void)state;
+    const detector *d = &detectors[3];
+    const tl_netburst_occurrence uops = occurrence(d, TL_ESCR_T0_USR, 2);
+    for (uint32_t flags = 0; flags < 16; flags++)
+        for (uint32_t mode = 0; mode < 4; mode++) {
+            rig r;
+            rig_init(&r);
+            rig_begin(&r, 1);
+            detect(&r, d, flags);
+            assert_int_equal(rdmsr(&r, d->msr) & 15, flags);
+            wrmsr(&r, TL_MSR_CCCR + 12, (cccr_of(d) & ~(uint64_t)ANY) | mode << TL_CCCR_THREAD_LSB | TL_CCCR_ENABLE);
+            count(&r, 5, TL_ESCR_T0_USR, &uops, 1);
+            count(&r, 5, 0, NULL, 0);
+            assert_int_equal(counter(&r, 12), mode == 3 && (flags & TL_ESCR_T0_USR) ? 10 : 0);
+            rig_done(&r);
+        }
+}
+
 // A18.
 static void test_uop_type_never_counts(void **state) {
     (void)state;
@@ -237,6 +291,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_each_cascade_runs_behind_its_source),
     cmocka_unit_test(test_power_gates_can_be_left_open),
     cmocka_unit_test(test_bus_sequence_requests_match_field_by_field),
+    cmocka_unit_test(test_entries_count_beside_the_allocation_of_the_same_requests),
+    cmocka_unit_test(test_a_core_of_one_thread_ignores_bits_of_another),
     cmocka_unit_test(test_uop_type_never_counts),
 };
 TL_TEST_MAIN(tests)
