@@ -90,8 +90,8 @@ typedef struct tl_clock_record {
 } tl_clock_record;
 
 // Clocks as rows, while their owner wants no more of them than the values of some tallies: the core
-// takes them itself. A clock with events, or with another state of the thread, is told. Threads of
-// a core share the rows. All fields but those the functions below write are the owner's.
+// takes them itself. A clock with events that matter, or with another state of the thread, is told.
+// Threads of a core share the rows. All fields but those the functions below write are the owner's.
 enum { TL_CLOCK_ROWS = 64, TL_CLOCK_TOTALS = TL_CLOCK_ROWS + 8 };
 enum { TL_CLOCK_CELLS = 16 };   // are taken at once
 typedef struct tl_clock_cells { // of a thread
@@ -203,6 +203,9 @@ struct tl_clock_tap {
     // and RENAME never. Tallies say what executes and retires.
     bool tells_all;
     uint32_t sampled; // threads: may_retire is called
+    // Steps, a bit for each: their events change nothing. While all is told, rows take clocks that
+    // have no other events.
+    uint32_t ignored;
     tl_clock_rows *rows;
     void (*clock)(tl_clock_tap *tap, const tl_clock_record *record);
     // An instruction is about to execute alone in this cycle. All earlier clocks were told.

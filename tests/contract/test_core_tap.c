@@ -396,6 +396,90 @@ static void hear_clock(tl_clock_tap *tap, const tl_clock_record *record) {
         hear_word(l, event->pc);
     }
 }
+
+// A listener that takes rows, or that is told all clocks, and the value of a tally in each.
+enum { MOST_ROWS = TL_CLOCK_ROWS, ASSIST_CYCLES = 30 };
+typedef struct row_listener {
+    tl_clock_tap tap; // first
+    tl_clock_rows rows;
+    tl_cell cell;
+    uint32_t columns[1][TL_CLOCK_TOTALS], ignored; // ignored: as tap.ignored with rows
+    uint64_t *log, n_log, n_taken, n_told, n_asked, n_assists;
+    tl_uop_event shown[MAX_FLIGHT]; // to may_retire, by sequence number
+} row_listener;
+
+static row_listener *row_listener_of(tl_clock_tap *tap) { return (row_listener *)(void *)tap; }
+
+static void hear_row_word(row_listener *l, uint64_t word) {
+    assert_true(l->n_log < MAX_LOG);
+    l->log[l->n_log++] = word;
+}
+
+static void end_rows(row_listener *l) {
+    for (uint32_t row = 1; row <= l->rows.n; row++)
+        hear_row_word(l, l->columns[0][row + 1]);
+    l->n_taken += l->rows.n;
+    l->rows.n = 0;
+}
+
+static void check_shown(const row_listener *l, const tl_uop_event *event) {
+    const tl_uop_event *shown = &l->shown[event->seq % MAX_FLIGHT];
+    assert_int_equal(shown->step, TL_UOP_RETIRE);
+    assert_int_equal(shown->seq, event->seq);
+    assert_int_equal(shown->pc, event->pc);
+    assert_int_equal(shown->vaddr, event->vaddr);
+    assert_int_equal(shown->n_uops, event->n_uops);
+    assert_int_equal(shown->has_missed, event->has_missed);
+    assert_int_equal(shown->is_mispredicted, event->is_mispredicted);
+}
+
+// Clocks are told for an event that matters, else because rows have no room or begin.
+static void hear_row_clock(tl_clock_tap *tap, const tl_clock_record *record) {
+    row_listener *l = row_listener_of(tap);
+    tl_clock_cells *c = &l->rows.threads[0];
+    const bool had_room = c->until > 0 && l->rows.n < MOST_ROWS && c->priv == record->h->priv;
+    uint32_t steps = 0;
+    end_rows(l);
+    for (uint32_t i = 0; i < record->n_events; i++) {
+        const tl_uop_event *event = &record->events[i];
+        steps |= 1u << event->step;
+        if (event->step == TL_UOP_RETIRE && l->tap.sampled)
+            check_shown(l, event);
+        if (l->ignored >> event->step & 1)
+            continue;
+        hear_row_word(l, record->cycle << 8 | event->step);
+        hear_row_word(l, event->seq << 16 | event->n_uops);
+    }
+    hear_row_word(l, (uint32_t)l->rows.tally[l->cell]);
+    l->n_told += 1;
+    if (!l->tap.rows)
+        return;
+    assert_true((steps & ~l->ignored) != 0 || !had_room);
+    l->rows.clock = record->cycle;
+    c->n_filled = 1;
+    c->priv = record->h->priv;
+    c->until = UINT64_MAX;
+}
+
+static void end_rows_of_run(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
+    (void)h, (void)thread;
+    end_rows(row_listener_of(tap));
+    row_listener_of(tap)->rows.threads[0].until = 0;
+}
+
+static bool ask_row_listener(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, const tl_uop_event *event) {
+    row_listener *l = row_listener_of(tap);
+    (void)h, (void)thread;
+    l->shown[event->seq % MAX_FLIGHT] = *event;
+    return ++l->n_asked % 100 != 0;
+}
+
+static uint32_t assist_row_listener(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
+    (void)h, (void)thread;
+    row_listener_of(tap)->n_assists += 1;
+    return ASSIST_CYCLES;
+}
+
 static void hear_alone(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, uint64_t cycle) {
     (void)tap, (void)h, (void)thread, (void)cycle;
 }
@@ -441,10 +525,72 @@ static void test_a_tap_that_begins_to_tell_all_tells_it_right(void **state) {
     assert_true(n_words > 500000);
 }
 
+static void hear_rows(uint64_t seed, uint32_t ignored, bool takes_rows, bool has_tap, uint64_t *log, row_listener *l) {
+    static int program;
+    rng r = {seed * 88883};
+    tl_machine *machine = open_machine("netburst", &r);
+    tl_hart *h = machine->harts[0];
+    tl_error err;
+    *l = (row_listener){.tap = {.tells_all = true,
+                                .sampled = 1,
+                                .ignored = takes_rows ? ignored : 0,
+                                .clock = hear_row_clock,
+                                .alone = hear_alone,
+                                .resume = end_rows_of_run,
+                                .suspend = end_rows_of_run,
+                                .may_retire = ask_row_listener,
+                                .assist = assist_row_listener},
+                        .rows = {.most = MOST_ROWS, .tally = machine->probe.tally},
+                        .ignored = ignored,
+                        .log = log};
+    h->client = &program; // so that it has work
+    l->tap.rows = takes_rows ? &l->rows : NULL;
+    l->rows.threads[0] = (tl_clock_cells){.n = 1, .cells = &l->cell, .columns = l->columns};
+    assert_int_equal(tl_probe_resolve(&machine->probe, "hart0.core.dispatch", &l->cell), TL_OK);
+    point(h, seed);
+    if (has_tap)
+        attach(machine, &one);
+    if (tl_machine_clock_tap(machine, 0, &l->tap, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    run_to(machine, 6000, false);
+    end_rows(l);
+    assert_int_equal(tl_machine_clock_tap(machine, 0, NULL, &err), TL_OK);
+    if (has_tap)
+        detach(machine);
+    tl_machine_free(machine);
+}
+
+// While all is told, clocks without an event that matters are rows. Nothing else changes: neither
+// events, nor tallies of any clock, nor samples. A retirement is told as it was shown.
+static void test_clocks_whose_events_are_ignored_are_rows(void **state) {
+    (void)state;
+    static row_listener told, rows;
+    static const uint32_t ignored[] = {0, 1 << TL_UOP_FETCH, 1 << TL_UOP_FETCH | 1 << TL_UOP_DISPATCH,
+                                       1 << TL_UOP_FETCH | 1 << TL_UOP_DISPATCH | 1 << TL_UOP_RETIRE};
+    uint64_t n_taken[TL_COUNT_OF(ignored)] = {0};
+    for (uint32_t k = 0; k < TL_COUNT_OF(ignored); k++)
+        for (uint32_t has_tap = 0; has_tap < 2; has_tap++) {
+            hear_rows(has_tap + 1, ignored[k], false, has_tap, logs[0], &told);
+            hear_rows(has_tap + 1, ignored[k], true, has_tap, logs[1], &rows);
+            assert_int_equal(told.n_log, rows.n_log);
+            assert_memory_equal(logs[0], logs[1], told.n_log * sizeof logs[0][0]);
+            assert_int_equal(told.n_told, rows.n_told + rows.n_taken);
+            assert_int_equal(told.n_assists, rows.n_assists);
+            assert_true(told.n_taken == 0 && rows.n_taken > 1000 && rows.n_assists > 10);
+            n_taken[k] += rows.n_taken;
+        }
+    for (uint32_t k = 1; k < TL_COUNT_OF(ignored); k++)
+        assert_true(n_taken[k] > n_taken[k - 1]);
+}
+
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_a_tap_that_begins_to_tell_all_tells_it_right),  cmocka_unit_test(test_records_tell_every_event_once),
-    cmocka_unit_test(test_skipped_cycles_are_told_as_if_each_had_passed), cmocka_unit_test(test_a_tap_changes_no_count),
-    cmocka_unit_test(test_records_of_two_threads_tell_every_event_once),  cmocka_unit_test(test_skipped_cycles_of_two_threads_are_told),
+    cmocka_unit_test(test_clocks_whose_events_are_ignored_are_rows),
+    cmocka_unit_test(test_a_tap_that_begins_to_tell_all_tells_it_right),
+    cmocka_unit_test(test_records_tell_every_event_once),
+    cmocka_unit_test(test_skipped_cycles_are_told_as_if_each_had_passed),
+    cmocka_unit_test(test_a_tap_changes_no_count),
+    cmocka_unit_test(test_records_of_two_threads_tell_every_event_once),
+    cmocka_unit_test(test_skipped_cycles_of_two_threads_are_told),
     cmocka_unit_test(test_taps_of_two_threads_change_no_count),
 };
 TL_TEST_MAIN(tests)

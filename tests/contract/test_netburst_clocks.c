@@ -132,7 +132,12 @@ static void move(played *p, uint32_t thread, uint32_t k, uint64_t by) { p->machi
 
 static void tell(played *p, uint32_t thread, const step *s, uint64_t clock) {
     tl_hart *h = p->machine->harts[thread];
-    if (!s->is_alone && s->n_events == 0 && tl_clock_rows_take(p->tap->rows, h, thread, clock, s->is_store_full)) {
+    uint32_t steps = 0;
+    for (uint32_t i = 0; i < s->n_events; i++)
+        steps |= 1u << s->events[i].step;
+    if (p->n->is_eager) // it hears of everything
+        p->tap->ignored = 0;
+    if (!s->is_alone && !(steps & ~p->tap->ignored) && tl_clock_rows_take(p->tap->rows, h, thread, clock, s->is_store_full)) {
         p->n_taken += 1;
         return;
     }
@@ -736,11 +741,91 @@ static void test_a_detector_tags_while_a_counter_of_its_pair_runs(void **state) 
     }
 }
 
+// An instruction in three clocks. Clocks are rows if they have only events that are ignored.
+static void pass_through(played *p, tl_uop_event uop) {
+    static const tl_uop_step steps[] = {TL_UOP_RENAME, TL_UOP_DISPATCH, TL_UOP_RETIRE};
+    for (uint32_t k = 0; k < TL_COUNT_OF(steps); k++) {
+        uop.step = (uint8_t)steps[k];
+        const step s = {.n_events = 1, .events = {uop}, .clocks = 1, .priv = TL_PRIV_M, .n_insns = k == 2, .n_uops = k == 2};
+        for (uint32_t i = 0; i < 2 && k == 2 && (p[i].tap->sampled & 1); i++)
+            assert_true(p[i].tap->may_retire(p[i].tap, p[i].machine->harts[0], 0, &uop));
+        play_both(p, &s);
+    }
+}
+
+static void write_escr(played *p, tl_netburst_event event, uint32_t mask, uint32_t tag) {
+    const tl_netburst_event_row *row = &tl_netburst_event_rows[event];
+    write_both(p, tl_netburst_escr_msr(row->pair),
+               (uint64_t)row->code << TL_ESCR_EVENT_LSB | (uint64_t)mask << TL_ESCR_MASK_LSB |
+                   (tag != 0 ? tag << TL_ESCR_TAG_VALUE_LSB | TL_ESCR_TAG_ENABLE : 0) | TL_ESCR_T0_USR | TL_ESCR_T0_OS);
+}
+
+typedef enum tagging { TAGS_BY_TYPE, TAGS_BY_REPLAY, TAGS_BY_EXECUTION, N_TAGGINGS } tagging;
+
+static void begin_tagging(played *p, tagging how) {
+    static const struct {
+        tl_netburst_event event;
+        uint32_t mask, tag;
+        tl_netburst_event counted;
+    } rows[] = {{TL_NB_UOP_TYPE, 1 << 1, 0, TL_NB_FRONT_END_EVENT},
+                {TL_NB_MOB_LOAD_REPLAY, 1 << 4, 0, TL_NB_REPLAY_EVENT},
+                {TL_NB_SCALAR_DP_UOP, 1 << 15, 1, TL_NB_EXECUTION_EVENT}};
+    write_escr(p, rows[how].event, rows[how].mask, rows[how].tag);
+    write_escr(p, rows[how].counted, 1, 0);
+    // An ESCR has power while a counter of its block runs, though it be connected to nothing.
+    if (how != TAGS_BY_TYPE)
+        write_both(p, TL_MSR_CCCR + (how == TAGS_BY_REPLAY ? 0 : 8), TL_CCCR_ENABLE | 7 << TL_CCCR_SELECT_LSB | 3 << TL_CCCR_THREAD_LSB);
+    write_both(p, TL_MSR_DS_AREA, 0x1000);
+    write_both(p, TL_MSR_PEBS_MATRIX_VERT, how == TAGS_BY_REPLAY);
+    write_both(p, TL_MSR_PEBS_ENABLE, TL_PEBS_MY_THREAD | (how == TAGS_BY_REPLAY ? TL_PEBS_UOP_TAG | 1 << 9 : 0));
+}
+
+// A counter of tagged uops counts each of them, whatever the core need not tell. Only a type needs
+// no dispatch. A counter that samples counts at retirement, and needs none.
+static void test_what_is_ignored_costs_no_tag(void **state) {
+    (void)state;
+    enum { UOPS_OF_EACH = 40 };
+    for (tagging how = 0; how < N_TAGGINGS; how++)
+        for (uint32_t samples = 0; samples < 2; samples++) {
+            static played p[2];
+            const uint32_t counter = samples ? 16 : 12;
+            const tl_uop_event uop = {.cls = how == TAGS_BY_EXECUTION ? TL_CLASS_FP_ADD : TL_CLASS_LOAD,
+                                      .n_uops = 1,
+                                      .size_bytes = 8,
+                                      .vain = how == TAGS_BY_REPLAY ? TL_UOP_NO_STORE : TL_UOP_EFFECTIVE};
+            begin_both(p);
+            begin_tagging(p, how);
+            write_both(p, TL_MSR_CCCR + counter, CCCR_CRU2 | (samples ? TL_CCCR_OVF_PMI_T0 : 0));
+            run_both(p);
+            tick(p, 2);
+            const uint64_t before = p[0].n_taken;
+            for (uint32_t i = 0; i < UOPS_OF_EACH; i++) {
+                tl_uop_event now = uop;
+                now.seq = i;
+                pass_through(p, now);
+            }
+            // Rows end now and then, and the next clock is told.
+            const uint64_t rows = UOPS_OF_EACH * ((how == TAGS_BY_TYPE ? 1u : 0u) + samples);
+            assert_in_range(p[0].n_taken - before, rows - rows / 10, rows);
+            assert_int_equal(read_both(p, TL_MSR_COUNTER + counter), UOPS_OF_EACH);
+            if (samples) { // somebody begins to hear of what retires
+                write_both(p, 0x3b8, UOPS_RETIRED);
+                write_both(p, TL_MSR_CCCR + 12, CCCR_CRU0);
+                for (uint32_t i = 0; i < UOPS_OF_EACH; i++)
+                    pass_through(p, uop);
+                assert_int_equal(read_both(p, TL_MSR_COUNTER + 12), UOPS_OF_EACH);
+                assert_int_equal(read_both(p, TL_MSR_COUNTER + counter), 2 * UOPS_OF_EACH);
+            }
+            end_both(p);
+        }
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_clock_that_changes_the_privilege_is_of_the_one_before),
     cmocka_unit_test(test_reads_outside_lose_no_clock_of_many_stretches),
     cmocka_unit_test(test_a_counter_of_untagged_uops_counts_beside_one_of_tagged_ones),
     cmocka_unit_test(test_a_detector_tags_while_a_counter_of_its_pair_runs),
+    cmocka_unit_test(test_what_is_ignored_costs_no_tag),
     cmocka_unit_test(test_each_flush_of_the_trace_cache_counts_two),
     cmocka_unit_test(test_mispredicted_branches_are_tagged_but_for_returns),
     cmocka_unit_test(test_a_reset_forgets_uops_that_were_taken_back),

@@ -1016,7 +1016,8 @@ static void tell_clock(tl_clock_tap *tap, const tl_clock_record *record) {
     }
     t->cells->is_store_full = record->is_store_full;
     for (uint32_t i = 0; i < record->n_events; i++)
-        take_uop(f, t, &record->events[i], owner);
+        if (!(tap->ignored >> record->events[i].step & 1))
+            take_uop(f, t, &record->events[i], owner);
     take_totals(f, t, owner);
     t->tells_all = f->tap.tells_all;
     f->row.told |= 1u << record->thread;
@@ -1229,11 +1230,25 @@ static uint8_t tags_of_event(uint8_t event) {
     }
 }
 
+// A dispatch gives a tag, or its time is noted.
+static bool needs_dispatches(const tl_netburst *n) {
+    bool needs = (*n->control & TL_NBX_EXTENDED) || ((*n->pebs_enable & TL_PEBS_UOP_TAG) && (*n->pebs_enable & CAUSE_MOB));
+    for (tl_escr escr = TL_FIRM_ESCR0; escr <= TL_FIRM_ESCR1; escr++)
+        needs |= (n->escr[escr] & TL_ESCR_TAG_ENABLE) != 0;
+    return needs;
+}
+
+// Steps of which take_uop makes nothing. Samplers see what retires before it does.
+static uint32_t ignored_steps(const tl_netburst *n) {
+    return 1u << TL_UOP_FETCH | (uint32_t)!needs_dispatches(n) << TL_UOP_DISPATCH | (uint32_t)(n->n_used_escrs == 0) << TL_UOP_RETIRE;
+}
+
 // Once tags are given, all is told until the feed detaches, so that no tag is lost.
 static void choose_what_is_told(tl_netburst_feed *f) {
     const tl_netburst *n = f->n;
     f->follows_contexts = *n->control & TL_NBX_BY_ROOT;
     f->tap.sampled = 0;
+    f->tap.ignored = ignored_steps(n);
     for (uint32_t owner = 1; owner < TL_COUNT_OF(f->front_kinds); owner++)
         f->front_kinds[owner] = front_kinds(n, (uint8_t)owner);
     for (uint32_t i = 0; i < n->n_threads; i++) {

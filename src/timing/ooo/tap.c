@@ -18,7 +18,7 @@ struct core_tap {
     tl_core *core;
     tl_tap *tap; // NULL: detached
     tl_clock_tap *clocks;
-    tl_clock_rows *rows; // NULL: each cycle is told
+    tl_clock_rows *rows; // for clocks without events; NULL: renames are not among the events yet
     uint64_t end;        // the cycle after the last one that was told, or that idles
     uint64_t idle_from;  // idle cycles that are not told yet: idle_from .. end
     uint32_t idle_cause;
@@ -32,8 +32,10 @@ struct core_tap {
     uint64_t sp[MAX_RING]; // behind a jump in flight
     bool sees_all;         // as tl_clock_tap.tells_all, or for `tap`
     uint64_t in_vain[TL_N_UOP_VAINS];
-    uint32_t n_events;
+    // Of the cycle under way. steps: a bit for each tl_uop_step among its events.
+    uint32_t n_events, steps;
     tl_uop_event events[MAX_EVENTS];
+    uint64_t shown; // the event behind them is the RETIRE of this instruction
     bool was_dispatched[MAX_NODES];
 };
 
@@ -56,10 +58,13 @@ static void tell(const core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t 
 static bool is_store_full(const core_tap *t) { return t->core->room_cell == CORE_STALL_STORES; }
 
 // A clock without events is a row, if rows take it.
-TL_ALWAYS_INLINE bool takes_row(const core_tap *t) {
+TL_ALWAYS_INLINE bool takes_row(const core_tap *t, tl_clock_rows *rows) {
     const tl_core *core = t->core;
-    return t->rows && t->n_events == 0 && tl_clock_rows_take(t->rows, core->h, core->thread, core->h->now, is_store_full(t));
+    return rows && tl_clock_rows_take(rows, core->h, core->thread, core->h->now, is_store_full(t));
 }
+
+// All events are known: those that the owner ignores may be in a row.
+static bool takes_known(const core_tap *t) { return t->clocks && !(t->steps & ~t->clocks->ignored) && takes_row(t, t->clocks->rows); }
 
 static void tell_clock(const core_tap *t, uint64_t cycle) {
     const tl_core *core = t->core;
@@ -96,7 +101,7 @@ static void idle_until(core_tap *t, uint64_t end, uint32_t cause) {
 static void tell_cycles(core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t cause) {
     tell_idle(t);
     tell(t, cycle, n_cycles, cause, t->n_events);
-    t->n_events = 0;
+    t->n_events = t->steps = 0;
     t->end = t->idle_from = cycle + n_cycles;
 }
 
@@ -201,6 +206,7 @@ static void own_retirement(core_tap *t, uint32_t entry) {
 static tl_uop_event *add(core_tap *t, tl_uop_step step, uint64_t seq) {
     const tl_flow_insn *insn = &t->core->insn[entry_of(t->core, seq)];
     tl_uop_event *event = &t->events[t->n_events++];
+    t->steps |= 1u << step;
     *event = (tl_uop_event){.step = (uint8_t)step,
                             .seq = seq,
                             .pc = insn->pc,
@@ -267,14 +273,18 @@ static void see(core_tap *t) {
 // Not inlined, so that a row costs as little as it can.
 static TL_NOINLINE void tell_cycle(core_tap *t, uint32_t cause, bool is_busy) {
     const uint64_t now = t->core->h->now;
+    bool is_row = false;
     see(t);
-    if (t->sees_all)
+    if (t->sees_all) {
         add_renamed(t);
-    else
+        is_row = takes_known(t);
+    } else {
         t->renamed = t->core->renamed;
-    tell_clock(t, now);
+    }
+    if (!is_row)
+        tell_clock(t, now);
     if (!t->tap) {
-        t->n_events = 0;
+        t->n_events = t->steps = 0;
         return;
     }
     idle_until(t, now, t->idle_cause);
@@ -286,7 +296,7 @@ static TL_NOINLINE void tell_cycle(core_tap *t, uint32_t cause, bool is_busy) {
 }
 
 void tap_cycle(core_tap *t, uint32_t cause, bool is_busy) {
-    if (TL_LIKELY(takes_row(t)))
+    if (TL_LIKELY(t->n_events == 0 && takes_row(t, t->rows)))
         t->renamed = t->core->renamed;
     else
         tell_cycle(t, cause, is_busy);
@@ -367,11 +377,21 @@ static void add_retired(core_tap *t, uint32_t entry) {
     event->is_split = core->is_split[entry];
 }
 
+// The event that a tap of clocks was shown has not changed since.
+static void tell_shown_or_add(core_tap *t, uint32_t entry) {
+    if (t->shown == t->core->retired) {
+        t->shown = NEVER;
+        t->n_events += 1;
+    } else {
+        add_retired(t, entry);
+    }
+}
+
 static TL_NOINLINE void tell_retired(core_tap *t, uint32_t entry) {
     own_retirement(t, entry);
     t->inner->retire(t->inner, entry);
     if (t->core->retired >= t->first)
-        add_retired(t, entry);
+        tell_shown_or_add(t, entry);
 }
 
 static void retire(tl_flow *flow, uint32_t entry) {
@@ -385,11 +405,16 @@ static void retire(tl_flow *flow, uint32_t entry) {
 static TL_NOINLINE bool captures_sampled(core_tap *t, uint32_t entry) {
     if (t->core->retired < t->first)
         return false;
+    const uint32_t steps = t->steps;
     add_retired(t, entry);
     t->n_events -= 1; // it has not retired yet
     const bool captures = !t->clocks->may_retire(t->clocks, t->core->h, t->core->thread, &t->events[t->n_events]);
-    if (captures)
+    if (captures) {
+        t->steps = steps;
         tap_squash(t, entry);
+    } else {
+        t->shown = t->core->retired;
+    }
     return captures;
 }
 
@@ -576,7 +601,8 @@ static core_tap *begin(tl_core *core, tl_error *err) {
     t->retired = t->of_cycle = t->counted = nobody;
     t->first = core->retired;
     t->renamed = core->renamed;
-    t->n_events = 0;
+    t->n_events = t->steps = 0;
+    t->shown = NEVER;
     memcpy(t->was_dispatched, core->was_dispatched, sizeof t->was_dispatched);
     (void)vain_of(t);
     core->flow = &t->flow;
