@@ -100,10 +100,19 @@ static uint32_t jump_back(uint32_t n_words) {
 static void put_code(const pair *p, rng *r, uint64_t at, uint32_t n_pieces, const uint32_t *own, uint32_t n_own, const uint32_t *end,
                      uint32_t n_end) {
     uint32_t words[N_PIECES + N_TAIL], n = 0;
-    while (n < n_pieces)
-        words[n++] = own[0] == ECALL && below(r, 8) == 0 ? ECALL
-                     : below(r, 3)                       ? own[below(r, n_own)]
-                                                         : common[below(r, TL_COUNT_OF(common))];
+    while (n < n_pieces) {
+        if (own == of_program && n + 4 <= n_pieces && below(r, 5) == 0) { // the second store fails
+            const uint32_t width = below(r, 2) << 12;
+            words[n++] = 0x1001a62f | width; // lr.w or lr.d a2, (gp)
+            words[n++] = 0x18a1a6af | width; // sc.w or sc.d a3, a0, (gp)
+            words[n++] = 0x00d50533;         // add a0, a0, a3
+            words[n++] = 0x18a1a6af | width;
+        } else {
+            words[n++] = own[0] == ECALL && below(r, 8) == 0 ? ECALL
+                         : below(r, 3)                       ? own[below(r, n_own)]
+                                                             : common[below(r, TL_COUNT_OF(common))];
+        }
+    }
     for (uint32_t i = 0; i < n_end; i++)
         words[n++] = end[i];
     for (; n < n_pieces + N_TAIL; n++)
