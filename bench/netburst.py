@@ -9,6 +9,7 @@ off         the PMU is attached, and no counter runs
 one         one counter runs
 eighteen    all counters run, each with a threshold
 pebs        tally record with a precise sample after 10,000 loads, beside tally record
+What pebs adds is measured by the cost of `alone`, too, which is several times less than that of `record`.
 No other load of the host moves host instructions. Behind the table stand what is aimed at, met or not.
 """
 import argparse
@@ -30,6 +31,7 @@ WAYS = {"alone": ["stat"], "off": ["stat", "--set", "pentium4=on"], "one": ["sta
         "eighteen": ["stat", "-P", "netburst", "-e", EIGHTEEN], "record": ["record", "-q"],
         "pebs": ["record", "-q", "-P", "netburst", "-c", "10000", "-e", "memory_loads:pp"]}
 RATIOS = {"off": ("alone", 3), "one": ("alone", None), "eighteen": ("alone", 30), "pebs": ("record", 5)}  # base, percent that are aimed at
+PEBS_LIMIT = 5  # percent of alone, too
 LENGTHS = {False: (500000, 2000000), True: (100000, 300000)}  # by --quick
 
 
@@ -64,6 +66,7 @@ def main():
     lines = ["## The PMU of the Pentium 4", "", f"Host instructions for each simulated one, under cachegrind, and the part that the PMU adds. `{words}`", "",
              "| program | alone | off | one | eighteen | record | pebs |", "|---|---|---|---|---|---|---|"]
     worst = {way: (0.0, "") for way in RATIOS}
+    worst_of_alone = (0.0, "")
     for program in programs:
         costs = {way: cost(options, way, program) for way in WAYS}
         cells = [program]
@@ -73,6 +76,7 @@ def main():
             cells.append(f"{costs[way] / per_insn:.0f}" + (f" (+{added:.1f} %)" if base else ""))
             if base:
                 worst[way] = max(worst[way], (added, program))
+        worst_of_alone = max(worst_of_alone, (100 * (costs["pebs"] - costs["record"]) / costs["alone"], program))
         lines.append("| " + " | ".join(cells) + " |")
         print(lines[-1], flush=True)
     lines.append("")
@@ -81,6 +85,9 @@ def main():
             is_met = worst[way][0] <= limit
             lines.append(f"- {'met' if is_met else 'TARGET NOT MET'}: {way} within {limit} % of {base}; most {worst[way][0]:.1f} % on {worst[way][1]}")
             print(lines[-1])
+    lines.append(f"- {'met' if worst_of_alone[0] <= PEBS_LIMIT else 'TARGET NOT MET'}: what pebs adds within {PEBS_LIMIT} % of alone; "
+                 f"most {worst_of_alone[0]:.1f} % on {worst_of_alone[1]}")
+    print(lines[-1])
     if options.record:
         section.record("bench/netburst.py", "\n".join(lines))
 

@@ -160,6 +160,7 @@ static void change(tl_hart *h, rng *r) {
     tl_rv(h)->x[5] = tl_rv(h)->x[3] + 64;
     tl_rv(h)->x[6] = tl_rv(h)->x[3] + 16;
     tl_rv(h)->x[7] = tl_rv(h)->x[3] + 4;
+    tl_rv(h)->x[10] = next(r); // what is stored: all bits of words and double words
     tl_rv(h)->x[18] = below(r, 4) == 0 ? next(r) : TL_MSTATUS_SPIE | TL_MSTATUS_SUM;
     tl_hart_set_priv(h, TL_PRIV_U);
     h->pc = TL_RAM_BASE_PADDR + PROGRAM_AT;
