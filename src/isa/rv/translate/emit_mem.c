@@ -13,7 +13,7 @@ enum { SLOT_LOG2 = 5, SLOTS_BYTES = TL_DATA_SLOTS << SLOT_LOG2, SLOT_REST = (1 <
 _Static_assert(TL_HART_BIAS == sizeof(tl_hart) + 128 - SLOT_REST, "a slot of view U is one byte away");
 
 // A slot of the view that the block belongs to. Precondition: rcx = offset of the slot in its view
-// - SLOTS_BYTES + SLOT_REST. So one OR makes rcx of the shifted address.
+// - SLOTS_BYTES + SLOT_REST, which one OR makes of the shifted address.
 static x86_mem data_slot(const tl_translator *t, size_t field) {
     size_t end = offsetof(tl_hart, data_slot) + tl_first_data_slot(t->block->view) * sizeof(tl_data_slot) + SLOTS_BYTES;
     return at_index(RBX, RCX, 0, (int64_t)(end + field) - SLOT_REST - TL_HART_BIAS);
