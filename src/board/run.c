@@ -119,12 +119,14 @@ static const char *why_handler_traps(const tl_system *system, const tl_hart *h, 
 static void look_for_trap_loop(tl_system *system, const tl_hart *h) {
     tl_trap_handler handler;
     h->isa->handler(h, &handler);
-    bool is_at_handler = handler.is_own && h->pc == handler.pc && handler.return_pc == handler.pc;
-    // A front-end has taken traps in between.
+    if (!handler.is_own || h->pc != handler.pc || handler.return_pc != handler.pc) {
+        system->n_trap_loops = 0;
+        return;
+    }
+    // A front-end may have taken traps in between.
     const uint64_t n_exceptions = tl_machine_sum(system->machine, TL_S_HART_EXCEPTION);
-    const bool is_next = n_exceptions == system->n_exceptions + 1;
+    system->n_trap_loops = n_exceptions == system->n_exceptions + 1 ? system->n_trap_loops + 1 : 1;
     system->n_exceptions = n_exceptions;
-    system->n_trap_loops = !is_at_handler ? 0 : is_next ? system->n_trap_loops + 1 : 1;
     if (system->n_trap_loops < MOST_TRAP_LOOPS)
         return;
     char text[256];

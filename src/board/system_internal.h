@@ -33,7 +33,7 @@ struct tl_system {
     tl_turn turn;          // the one that a limit cut short
     tl_turns turns;        // steady: the hart's horizon holds until somebody asks the board
     uint32_t n_trap_loops; // traps in a row that led where they came from
-    uint64_t n_exceptions; // of all harts, before the last trap
+    uint64_t n_exceptions; // of all harts, before the last of these traps
 };
 
 // Puts everything the options name into RAM and fills entry, device_tree and the rest.

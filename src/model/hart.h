@@ -485,8 +485,7 @@ static inline bool tl_hart_is_watched(const tl_hart *h) {
 }
 
 TL_ALWAYS_INLINE tl_data_slot *tl_data_slot_of(tl_hart *h, uint64_t vaddr) {
-    const uint64_t first = UINT64_C(2) * TL_DATA_SLOTS - (uint64_t)h->view * TL_DATA_SLOTS;
-    return &h->data_slot[first + ((vaddr >> h->line_log2) & (TL_DATA_SLOTS - 1))];
+    return &h->data_slot[tl_first_data_slot(h->view) + ((vaddr >> h->line_log2) & (TL_DATA_SLOTS - 1))];
 }
 
 TL_ALWAYS_INLINE tl_fetch_slot *tl_fetch_slot_of(tl_hart *h, uint64_t vaddr) {

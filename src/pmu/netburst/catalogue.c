@@ -14,14 +14,14 @@ enum { FIRST = 1, SECOND = 2, BOTH = FIRST | SECOND, ALL = 0x7f, LATE = 1 << 3 |
 
 const tl_netburst_event_row tl_netburst_event_rows[TL_NB_N_EVENTS] = {
 #define MASK(...)
-#define EVENT(id, title, first, select, which, rule, on, precise, sentence) \
-    [TL_NB_##id] = {.name = title,                                          \
-                    .pair = TL_##first,                                     \
-                    .code = select,                                         \
-                    .escrs = which,                                         \
-                    .is_ti = rule,                                          \
-                    .models = on,                                           \
-                    .can_sample = precise,                                  \
+#define EVENT(id, first, select, which, rule, on, precise, sentence) \
+    [TL_NB_##id] = {.name = TITLE_##id,                              \
+                    .pair = TL_##first,                              \
+                    .code = select,                                  \
+                    .escrs = which,                                  \
+                    .is_ti = rule,                                   \
+                    .models = on,                                    \
+                    .can_sample = precise,                           \
                     .meaning = sentence},
 #include "pmu/netburst/events.def"
 #undef EVENT

@@ -7,7 +7,7 @@ static const char MANUAL[] = "Intel SDM vol. 3, tables of NetBurst events";
 
 enum {
 #define MASK(...)
-#define EVENT(id, title, first, select, which, rule, on, precise, sentence) PAIR_##id = TL_##first, CODE_##id = select,
+#define EVENT(id, first, select, which, rule, on, precise, sentence) PAIR_##id = TL_##first, CODE_##id = select,
 #include "pmu/netburst/events.def"
 #undef EVENT
 #undef MASK

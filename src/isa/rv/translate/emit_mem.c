@@ -62,8 +62,9 @@ typedef struct access {   // the straight path of one access
     const uint8_t *bytes; // code after the look-up: rax = host address
 } access;
 
-// rdx = the address in rax, to be compared with the tag of a data slot. rcx is for data_slot().
-static void emit_slot(tl_translator *t, uint32_t size_bytes) {
+// rax = vaddr on entry. Returns the jump where no data slot shows it. rcx is for data_slot() then,
+// and rdx is spent.
+static uint8_t *emit_slot(tl_translator *t, uint32_t size_bytes, bool is_store) {
     x86 *e = &t->e;
     const tl_hart *h = t->store->hart;
     x86_zext32_rr(e, RCX, RAX);
@@ -74,6 +75,8 @@ static void emit_slot(tl_translator *t, uint32_t size_bytes) {
     x86_or_ri(e, RCX, (SLOT_REST - SLOTS_BYTES));
     x86_mov_rr(e, RDX, RAX);
     x86_and_ri(e, RDX, (int32_t)(int64_t)(h->line_mask | (size_bytes - 1)));
+    x86_cmp_rm(e, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
+    return x86_jcc(e, CC_NE);
 }
 
 // rcx = that of emit_slot. The line and the page of the slot are used now. Spends rdx.
@@ -89,9 +92,7 @@ static void emit_stamps(tl_translator *t) {
 // rax = vaddr on entry; rcx and rdx are spent.
 static access emit_hit(tl_translator *t, uint32_t size_bytes, bool is_store) {
     x86 *e = &t->e;
-    emit_slot(t, size_bytes);
-    x86_cmp_rm(e, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
-    access a = {.miss = x86_jcc(e, CC_NE)};
+    access a = {.miss = emit_slot(t, size_bytes, is_store)};
     emit_stamps(t);
     x86_add_rm(e, RAX, data_slot(t, offsetof(tl_data_slot, host_minus_vaddr)));
     a.bytes = e->at;
@@ -150,15 +151,20 @@ static void emit_load(tl_translator *t, uint32_t k, const tl_op *op, uint32_t si
     emit_miss(t, k, a, size_bytes, false);
 }
 
-static void emit_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
+// rax = host address. Spends rdx.
+static void emit_value(tl_translator *t, const tl_op *op, uint32_t size_bytes) {
     static void (*const stores[])(x86 *, x86_mem, int) = {[1] = x86_store8, [2] = x86_store16, [4] = x86_store32, [8] = x86_store};
-    access a = emit_access(t, k, op, size_bytes, true);
     int value = tl_reg_home(op->rs2);
     if (value < 0) {
         value = RDX;
         tl_reg_load(t, RDX, op->rs2);
     }
     stores[size_bytes](&t->e, at_base(RAX, 0), value);
+}
+
+static void emit_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
+    access a = emit_access(t, k, op, size_bytes, true);
+    emit_value(t, op, size_bytes);
     emit_miss(t, k, a, size_bytes, true);
 }
 
@@ -189,6 +195,14 @@ static void emit_fp_store(tl_translator *t, uint32_t k, const tl_op *op, uint32_
     emit_miss(t, k, a, size_bytes, true);
 }
 
+// The look-up of LR and SC. `slow`: where the line has no data slot, and where somebody watches.
+static void emit_atomic_slot(tl_translator *t, const tl_op *op, uint32_t size_bytes, bool is_store, uint8_t *slow[2]) {
+    x86_cmp8_mi(&t->e, TL_HART(has_slow_watch), 0);
+    slow[0] = x86_jcc(&t->e, CC_NE);
+    tl_reg_load(t, RAX, op->rs1);
+    slow[1] = emit_slot(t, size_bytes, is_store);
+}
+
 static void reserve_word(tl_hart *h, uint64_t vaddr) { (void)h->port->load_reserved(h, vaddr, 4); }
 static void reserve_double(tl_hart *h, uint64_t vaddr) { (void)h->port->load_reserved(h, vaddr, 8); }
 
@@ -196,12 +210,7 @@ static void reserve_double(tl_hart *h, uint64_t vaddr) { (void)h->port->load_res
 static void emit_lr(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
     x86 *e = &t->e;
     uint8_t *slow[2];
-    x86_cmp8_mi(e, TL_HART(has_slow_watch), 0);
-    slow[0] = x86_jcc(e, CC_NE);
-    tl_reg_load(t, RAX, op->rs1);
-    emit_slot(t, size_bytes);
-    x86_cmp_rm(e, RDX, data_slot(t, offsetof(tl_data_slot, read_tag)));
-    slow[1] = x86_jcc(e, CC_NE);
+    emit_atomic_slot(t, op, size_bytes, false, slow);
     x86_mov_rr(e, RDX, RAX);
     x86_mov_ri(e, RCX, size_bytes == 4 ? (uintptr_t)reserve_word : (uintptr_t)reserve_double);
     x86_call_to(e, t->call_thunk);
@@ -219,12 +228,7 @@ static void emit_sc(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size
     x86 *e = &t->e;
     const tl_hart *h = t->store->hart;
     uint8_t *slow[3];
-    x86_cmp8_mi(e, TL_HART(has_slow_watch), 0);
-    slow[0] = x86_jcc(e, CC_NE);
-    tl_reg_load(t, RAX, op->rs1);
-    emit_slot(t, size_bytes);
-    x86_cmp_rm(e, RDX, data_slot(t, offsetof(tl_data_slot, write_tag)));
-    slow[1] = x86_jcc(e, CC_NE);
+    emit_atomic_slot(t, op, size_bytes, true, slow);
     x86_add_rm(e, RAX, data_slot(t, offsetof(tl_data_slot, host_minus_vaddr)));
     x86_mov_ri(e, RDX, TL_RAM_BASE_PADDR - (uintptr_t)h->ram);
     x86_add_rr(e, RDX, RAX);
@@ -233,15 +237,7 @@ static void emit_sc(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size
     slow[2] = x86_jcc(e, CC_NE);
     x86_store_i(e, TL_HART(reservation_paddr), (int32_t)TL_NO_LINE);
     emit_stamps(t);
-    int value = tl_reg_home(op->rs2);
-    if (value < 0) {
-        value = RDX;
-        tl_reg_load(t, RDX, op->rs2);
-    }
-    if (size_bytes == 4)
-        x86_store32(e, at_base(RAX, 0), value);
-    else
-        x86_store(e, at_base(RAX, 0), value);
+    emit_value(t, op, size_bytes);
     tl_emit_tally(t, TL_S_HART_SC_SUCCESS, 1, RDX);
     tl_emit_tally(t, TL_S_L1D_STORE, 1, RDX);
     tl_reg_set_i(t, op->rd, 0);
