@@ -3,7 +3,9 @@
 // set, 1 points to no memory, 2 to no code, 3 to code that a locked PMP entry does not permit, 4 to
 // code that traps. stvec points: 5 to a page that is not mapped, 6 to code that PMP does not permit
 // to supervisor mode, 7 to a page without memory. In case 8 nothing is wrong: machine mode goes back
-// 1500 times to an instruction that traps at stvec, then ends the run.
+// 1500 times to an instruction that traps at stvec, then ends the run. In case 9 the handler in
+// supervisor mode traps itself until a timer comes, whose handler lets machine mode have the next
+// trap. This happens 400 times.
     .option norvc
     .option norelax
     .globl _start
@@ -35,6 +37,17 @@ _start:
     lla t1, counts
     csrw mtvec, t1
     li s0, 1500
+#elif CASE == 9
+    lla t1, rounds
+    csrw mtvec, t1
+    li s0, 400
+    li s1, 0x2004000       // mtimecmp
+    li s2, 0x200bff8       // mtime
+    li t1, 1 << 7
+    csrw mie, t1
+    ld t1, (s2)
+    addi t1, t1, 10
+    sd t1, (s1)
 #endif
 #if CASE == 6
     lla t1, handler
@@ -64,7 +77,7 @@ _start:
 #else
     li t0, 0xc0001000
 #endif
-#elif CASE == 8
+#elif CASE >= 8
     lla t0, supervisor
     csrw sepc, t0
 #else
@@ -93,6 +106,23 @@ counts:
     li t1, 0x5555
     sw t1, (t0)
     j wait
+
+    .balign 4
+rounds:
+    csrr t0, mcause
+    bltz t0, 2f
+    addi s0, s0, -1
+    beqz s0, 1b
+    li t0, 0xffff
+    csrw medeleg, t0
+    ld t0, (s2)
+    addi t0, t0, 10        // 1 us, less than 1000 traps
+    sd t0, (s1)
+    mret
+2:  csrw medeleg, zero
+    li t0, -1
+    sd t0, (s1)
+    mret
 
     .balign 4
 traps:

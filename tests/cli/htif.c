@@ -2,7 +2,8 @@
 // A bare-metal program that uses tohost and fromhost, as riscv-tests and riscv-pk do. CASE 0: a
 // request block writes, gets the time, gets errors, and exits with 7. 1: console by bytes, input
 // echoed to output until 'q', exit by an odd word. 2: an unknown request. 3: a request without an
-// answer, because fromhost is missing. 4: the block of `exit_group`.
+// answer, because fromhost is missing. 4: the block of `exit_group`. 5: a handler exits, and the
+// program in user mode goes on with system calls until the host looks.
 #include <stdint.h>
 
 typedef uint64_t u64;
@@ -102,6 +103,12 @@ void main(void) {
     while (block[0] == 1062)
         ;
     leave(block[0] == 1704067200 ? 0 : 1);
+#elif CASE == 5
+    __asm__ volatile(" li t0, -1\n csrw pmpaddr0, t0\n li t0, 0x1f\n csrw pmpcfg0, t0\n"
+                     " la t0, handler\n csrw mtvec, t0\n la t0, program\n csrw mepc, t0\n csrw mstatus, zero\n mret\n"
+                     " .balign 4\nhandler: csrr t0, mepc\n addi t0, t0, 4\n csrw mepc, t0\n addi s0, s0, 1\n li t0, 100\n bne s0, t0, 1f\n"
+                     " la t0, tohost\n li t1, 3\n sd t1, (t0)\n1: mret\n"
+                     " .balign 4\nprogram: .option push\n .option norvc\n li s0, 0\n2: ecall\n j 2b\n .option pop\n");
 #else
     call(94, (u64)300 << 32 | 5, 0, 0);
 #endif

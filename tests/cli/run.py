@@ -2951,6 +2951,9 @@ def a_handler_that_traps_itself_is_named_with_the_reason():
                ("stvec = 0xc0001000 (scause 1)", "the page there is no memory"))
     path = built("handlers-8", "handlers.S", "-Wl,-n,-Ttext=0x80000000", "-DCASE=8")
     equal(stat("--bare", "-o", os.devnull, "--timeout", "20", path), (0, "", ""), "what machine mode mends in the end is not stuck")
+    path = built("handlers-9", "handlers.S", "-Wl,-n,-Ttext=0x80000000", "-DCASE=9")
+    for engine in ("step", "interp", "translate"):
+        equal(stat("--bare", "-o", os.devnull, "--timeout", "20", "--engine", engine, path), (0, "", ""), f"{engine}: what a timer mends is not stuck")
     for case, parts in enumerate(reasons):
         path = built(f"handlers-{case}", "handlers.S", "-Wl,-n,-Ttext=0x80000000", f"-DCASE={case}")
         for harts in ("1", "2"):
@@ -3013,6 +3016,10 @@ def bare_programs_speak_to_their_host_through_tohost():
     contains(err, "has no symbol fromhost")
     equal(err.count("\n"), 1, err)
     equal(report("--bare", htif(4))[0][-1]["status"], 5, "exit_group")
+    records, status, _ = report("--bare", "--engine", "step", htif(5))
+    equal(status, 1, "a handler's word")
+    for engine in ("interp", "translate"):
+        equal(counts(report("--bare", "--engine", engine, htif(5))[0]), counts(records), f"{engine}: the host looks after each trap")
 
 
 @guest

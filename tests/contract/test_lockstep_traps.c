@@ -63,6 +63,8 @@ static const uint32_t of_program[] = {
     0x18a336af, // sc.d a3, a0, (x6)
     0x1003b62f, // lr.d a2, (x7)
     0x18a3b6af, // sc.d a3, a0, (x7)
+    0x1003a62f, // lr.w a2, (x7)
+    0x18a3a6af, // sc.w a3, a0, (x7)
     0x00a1b5af, // amoadd.d a1, a0, (gp)
     0x00023703, // ld a4, 0(tp)
     0x00a23023, // sd a0, 0(tp)
@@ -123,9 +125,13 @@ static void put_code(const pair *p, rng *r, uint64_t at, uint32_t n_pieces, cons
 static void put_all_code(const pair *p, rng *r) {
     // csrr x30, sepc; addi x30, x30, 4; csrw sepc, x30; and the same of machine mode with x31
     static const uint32_t from_supervisor[] = {0x14102f73, 0x004f0f13, 0x141f1073, SRET};
+    // The same with ld a1, 0(tp), whose result is in flight at the return.
+    static const uint32_t from_load[] = {0x14102f73, 0x004f0f13, 0x141f1073, 0x00023583, SRET};
+    const bool has_load = below(r, 2) == 0;
     static const uint32_t from_machine[] = {0x34102ff3, 0x004f8f93, 0x341f9073, MRET};
     put_code(p, r, PROGRAM_AT, 1 + below(r, N_PIECES), of_program, TL_COUNT_OF(of_program), NULL, 0);
-    put_code(p, r, SUPERVISOR_AT, below(r, 20), of_supervisor, TL_COUNT_OF(of_supervisor), from_supervisor, TL_COUNT_OF(from_supervisor));
+    put_code(p, r, SUPERVISOR_AT, below(r, 20), of_supervisor, TL_COUNT_OF(of_supervisor), has_load ? from_load : from_supervisor,
+             has_load ? TL_COUNT_OF(from_load) : TL_COUNT_OF(from_supervisor));
     put_code(p, r, MACHINE_AT, below(r, 6), of_machine, TL_COUNT_OF(of_machine), from_machine, TL_COUNT_OF(from_machine));
 }
 

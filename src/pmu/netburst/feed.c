@@ -1211,13 +1211,19 @@ static void begin_sources(tl_netburst_feed *f, bool is_new) {
     }
 }
 
-// Something may give a tag, or wants the times of all dispatches.
-static bool needs_all(const tl_netburst *n) {
-    bool needs = (*n->pebs_enable & TL_PEBS_UOP_TAG) || (*n->control & TL_NBX_EXTENDED);
-    for (tl_escr escr = TL_RAT_ESCR0; escr <= TL_RAT_ESCR1; escr++)
-        needs |= n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[TL_NB_UOP_TYPE].code;
+// A dispatch gives a tag, or its time is noted.
+static bool needs_dispatches(const tl_netburst *n) {
+    bool needs = (*n->control & TL_NBX_EXTENDED) || ((*n->pebs_enable & TL_PEBS_UOP_TAG) && (*n->pebs_enable & CAUSE_MOB));
     for (tl_escr escr = TL_FIRM_ESCR0; escr <= TL_FIRM_ESCR1; escr++)
         needs |= (n->escr[escr] & TL_ESCR_TAG_ENABLE) != 0;
+    return needs;
+}
+
+// Something may give a tag, or wants the times of all dispatches.
+static bool needs_all(const tl_netburst *n) {
+    bool needs = (*n->pebs_enable & TL_PEBS_UOP_TAG) || needs_dispatches(n);
+    for (tl_escr escr = TL_RAT_ESCR0; escr <= TL_RAT_ESCR1; escr++)
+        needs |= n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[TL_NB_UOP_TYPE].code;
     return needs;
 }
 
@@ -1228,14 +1234,6 @@ static uint8_t tags_of_event(uint8_t event) {
     case TL_NB_EXECUTION_EVENT: return 15 << TAG_EXEC_LSB;
     default: return 0;
     }
-}
-
-// A dispatch gives a tag, or its time is noted.
-static bool needs_dispatches(const tl_netburst *n) {
-    bool needs = (*n->control & TL_NBX_EXTENDED) || ((*n->pebs_enable & TL_PEBS_UOP_TAG) && (*n->pebs_enable & CAUSE_MOB));
-    for (tl_escr escr = TL_FIRM_ESCR0; escr <= TL_FIRM_ESCR1; escr++)
-        needs |= (n->escr[escr] & TL_ESCR_TAG_ENABLE) != 0;
-    return needs;
 }
 
 // Steps of which take_uop makes nothing. Samplers see what retires before it does.

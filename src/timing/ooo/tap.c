@@ -379,12 +379,10 @@ static void add_retired(core_tap *t, uint32_t entry) {
 
 // The event that a tap of clocks was shown has not changed since.
 static void tell_shown_or_add(core_tap *t, uint32_t entry) {
-    if (t->shown == t->core->retired) {
-        t->shown = NEVER;
+    if (t->shown == t->core->retired)
         t->n_events += 1;
-    } else {
+    else
         add_retired(t, entry);
-    }
 }
 
 static TL_NOINLINE void tell_retired(core_tap *t, uint32_t entry) {
@@ -405,16 +403,13 @@ static void retire(tl_flow *flow, uint32_t entry) {
 static TL_NOINLINE bool captures_sampled(core_tap *t, uint32_t entry) {
     if (t->core->retired < t->first)
         return false;
-    const uint32_t steps = t->steps;
     add_retired(t, entry);
     t->n_events -= 1; // it has not retired yet
     const bool captures = !t->clocks->may_retire(t->clocks, t->core->h, t->core->thread, &t->events[t->n_events]);
-    if (captures) {
-        t->steps = steps;
+    if (captures)
         tap_squash(t, entry);
-    } else {
+    else
         t->shown = t->core->retired;
-    }
     return captures;
 }
 
