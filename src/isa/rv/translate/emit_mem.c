@@ -222,26 +222,50 @@ static void emit_lr(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size
     tl_emit_slow(t, k, slow, 2);
 }
 
-// As tl_mem_port.store_conditional does it where a data slot shows the reserved line. The memory
-// system finds out later that the reservation has ended.
+// The end of an SC, wherever it stands: `tally` counts how it went.
+static void emit_sc_end(tl_translator *t, const tl_op *op, bool is_done) {
+    x86_store_i(&t->e, TL_HART(reservation_paddr), (int32_t)TL_NO_LINE);
+    tl_emit_tally(t, is_done ? TL_S_HART_SC_SUCCESS : TL_S_HART_SC_FAIL, 1, RDX);
+    tl_reg_set_i(t, op->rd, is_done ? 0 : 1);
+}
+
+// The line is not the reserved one, so the store fails after its translation. Kernels store so to
+// end a reservation. Where nothing is translated, no page is used.
+static void emit_sc_failure(tl_translator *t, const tl_op *op, uint8_t *fails) {
+    x86 *e = &t->e;
+    const uint8_t *resume = e->at;
+    tl_emit_elsewhere(t);
+    x86_patch(fails, e->at);
+    x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
+    x86_test_rr(e, false, RDX, RDX);
+    uint8_t *is_sink = x86_jcc(e, CC_E);
+    x86_inc_r(e, RBP);
+    x86_store(e, at_index(R14, RDX, 3, 0), RBP);
+    x86_patch(is_sink, e->at);
+    emit_sc_end(t, op, false);
+    x86_jmp_to(e, resume);
+    tl_emit_elsewhere(t);
+}
+
+// As tl_mem_port.store_conditional does it where a data slot shows the line. The memory system
+// finds out later that the reservation has ended.
 static void emit_sc(tl_translator *t, uint32_t k, const tl_op *op, uint32_t size_bytes) {
     x86 *e = &t->e;
     const tl_hart *h = t->store->hart;
-    uint8_t *slow[3];
+    uint8_t *slow[2];
     emit_atomic_slot(t, op, size_bytes, true, slow);
     x86_add_rm(e, RAX, data_slot(t, offsetof(tl_data_slot, host_minus_vaddr)));
     x86_mov_ri(e, RDX, TL_RAM_BASE_PADDR - (uintptr_t)h->ram);
     x86_add_rr(e, RDX, RAX);
     x86_and_ri(e, RDX, (int32_t)(int64_t)h->line_mask);
     x86_cmp_rm(e, RDX, TL_HART(reservation_paddr));
-    slow[2] = x86_jcc(e, CC_NE);
-    x86_store_i(e, TL_HART(reservation_paddr), (int32_t)TL_NO_LINE);
+    uint8_t *fails = x86_jcc(e, CC_NE);
     emit_stamps(t);
     emit_value(t, op, size_bytes);
-    tl_emit_tally(t, TL_S_HART_SC_SUCCESS, 1, RDX);
     tl_emit_tally(t, TL_S_L1D_STORE, 1, RDX);
-    tl_reg_set_i(t, op->rd, 0);
-    tl_emit_slow(t, k, slow, 3);
+    emit_sc_end(t, op, true);
+    emit_sc_failure(t, op, fails);
+    tl_emit_slow(t, k, slow, 2);
 }
 
 static bool emit_atomic(tl_translator *t, uint32_t k, const tl_op *op) {
