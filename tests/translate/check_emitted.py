@@ -199,7 +199,9 @@ def check_call(hart, piece, code, index, name):
     elif name == "link":
         need("rcx", is_own, "the block")
         need("rdx", lambda site: True, "a place to patch")
-    elif name == "indirect":
+    elif name == "ecall":
+        need("rcx", lambda pc: piece.pc <= pc < piece.pc + MAX_BLOCK_BYTES, "the pc of the call")
+    elif name in ("indirect", "sret"):
         need("rdx", piece.pend.__eq__, "what is in flight")
     elif name.startswith(("register", "return")):
         need("rdx", piece.pend.__eq__, "what is in flight")
@@ -224,8 +226,8 @@ def check_call(hart, piece, code, index, name):
 
 
 BY_VIEW = {f"{name}_{view}" for name in ("register", "register_link", "return") for view in "usm"}
-KINDS = {"call": {"slow", "body", "call", "fetch", "reach_load", "reach_store", "jump", "jump_link", "not_taken", "taken"} | BY_VIEW,
-         "jmp": {"stop", "link", "indirect", "again", "trap", "trap_return"}}
+KINDS = {"call": {"slow", "body", "call", "unwatched", "fetch", "reach_load", "reach_store", "jump", "jump_link", "not_taken", "taken"} | BY_VIEW,
+         "jmp": {"stop", "link", "indirect", "again", "trap", "trap_return", "ecall", "sret"}}
 
 
 def check_operands(hart, piece, at, text, base_of_cells):

@@ -152,10 +152,8 @@ static void add_to(tl_static_count *counts, uint32_t *n, uint32_t cell, uint64_t
     counts[(*n)++] = (tl_static_count){.cell = (uint16_t)cell, .amount = (uint32_t)amount};
 }
 
-// Lists what instructions k.. of an execution count, which is part of what the block counts.
-// Returns how many cells.
-static uint32_t list_rest(const tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched,
-                          tl_static_count counts[TL_MAX_BLOCK_STATICS]) {
+uint32_t tl_block_list_rest(const tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched,
+                            tl_static_count counts[TL_MAX_BLOCK_STATICS]) {
     const tl_hart *h = store->hart;
     uint32_t n = 0;
     tl_scoreboard board, before;
@@ -195,7 +193,7 @@ static void adjust(tl_blocks *store, const tl_block *block, uint32_t k, bool is_
         rest->block = block;
         rest->k = (uint16_t)k;
         rest->is_fetched = is_fetched;
-        rest->n_counts = (uint16_t)list_rest(store, block, k, is_fetched, rest->counts);
+        rest->n_counts = (uint16_t)tl_block_list_rest(store, block, k, is_fetched, rest->counts);
     }
     for (const tl_static_count *at = rest->counts, *end = at + rest->n_counts; at != end; at++)
         tally[at->cell] += sign * at->amount;

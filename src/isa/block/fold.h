@@ -14,6 +14,10 @@ enum { TL_MAX_UNFOLDED_CYCLES = 1 << 30 }; // between two calls
 // Makes the tallies exact for this moment, in the middle of an instruction, too.
 void tl_blocks_sync(tl_blocks *store);
 
+// Lists what instructions k.. of an execution count, which is part of what the block counts.
+// is_fetched: without the fetch of k. Returns how many cells.
+uint32_t tl_block_list_rest(const tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched,
+                            tl_static_count counts[TL_MAX_BLOCK_STATICS]);
 // Takes instructions k.. of an execution out of the tallies. is_fetched: the fetch of k stays.
 void tl_block_take_back(tl_blocks *store, const tl_block *block, uint32_t k, bool is_fetched);
 // Undoes tl_block_take_back.

@@ -295,6 +295,7 @@ void tl_code_thunks(tl_translator *t, const tl_enters *enters) {
     t->trap_return_thunk = emit_enter(t, enters->returned);
     t->fetch_thunk = emit_enter_call(t, t->is_booked ? enters->fetch_booked : enters->fetch);
     tl_emit_transfer_thunks(t);
+    tl_emit_trap_thunks(t);
     e->at = (uint8_t *)tl_align_up((uintptr_t)e->at, 16);
     t->small_numbers = tl_exec_of(t, e->at);
     for (uint64_t i = 0; i <= TL_MAX_BLOCK_INSNS; i++) {

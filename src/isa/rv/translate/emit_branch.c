@@ -488,20 +488,26 @@ static void emit_jump_thunk(tl_translator *t, bool is_link) {
     x86_jmp_to(e, known);
 }
 
+void tl_emit_cell(tl_translator *t, uint32_t view, uint8_t *miss[2]) {
+    x86 *e = &t->e;
+    emit_cell_offset(t);
+    emit_add_table(t, RCX, t->store->jump_cache[view], RAX);
+    x86_cmp_rm(e, RAX, at_base(RCX, offsetof(tl_jump_cell, pc)));
+    miss[0] = x86_jcc(e, CC_NE);
+    x86_cmp_rm(e, RDX, at_base(RCX, offsetof(tl_jump_cell, in)));
+    miss[1] = x86_jcc(e, CC_NE);
+}
+
 // Before: rax = target, rdx = results in flight. Returns with rcx = the address to go on at. A miss
 // of the jump cache goes on there itself.
 static void emit_find(tl_translator *t) {
     x86 *e = &t->e;
-    emit_cell_offset(t);
-    emit_add_table(t, RCX, t->store->jump_cache[t->block->view], RAX);
-    x86_cmp_rm(e, RAX, at_base(RCX, offsetof(tl_jump_cell, pc)));
-    uint8_t *miss0 = x86_jcc(e, CC_NE);
-    x86_cmp_rm(e, RDX, at_base(RCX, offsetof(tl_jump_cell, in)));
-    uint8_t *miss1 = x86_jcc(e, CC_NE);
+    uint8_t *miss[2];
+    tl_emit_cell(t, t->block->view, miss);
     x86_load(e, RCX, at_base(RCX, offsetof(tl_jump_cell, code)));
     x86_ret(e);
-    x86_patch(miss0, e->at);
-    x86_patch(miss1, e->at);
+    x86_patch(miss[0], e->at);
+    x86_patch(miss[1], e->at);
     x86_add_ri(e, RSP, 8); // the return address
     x86_jmp_to(e, t->indirect_thunk);
 }

@@ -22,23 +22,9 @@
 #include "isa/rv/translate/translator.h"
 #include "model/code_log.h"
 
-static bool is_return(uint16_t opc) { return opc == TL_OPC_mret || opc == TL_OPC_sret; }
-
-// The instruction goes on in another privilege mode, in code that a function finds.
-static bool changes_mode(const tl_translator *t, uint16_t opc) {
-    return !t->is_booked && t->store->hart->is_privileged && (opc == TL_OPC_ecall || is_return(opc));
-}
-
-static void emit_change_of_mode(tl_translator *t, uint32_t k) {
-    x86 *e = &t->e;
-    x86_mov_ri(e, RAX, (uintptr_t)t->block);
-    x86_mov_ri(e, RDX, k);
-    x86_jmp_to(e, is_return(t->block->opc[k]) ? t->trap_return_thunk : t->trap_thunk);
-}
-
 static void emit_insn(tl_translator *t, uint32_t k) {
-    if (changes_mode(t, t->block->opc[k]))
-        emit_change_of_mode(t, k);
+    if (tl_changes_mode(t, t->block->opc[k]))
+        tl_emit_change_of_mode(t, k);
     else if (!tl_emit_int(t, k) && !tl_emit_mem(t, k) && !tl_emit_fp(t, k) && !tl_emit_branch(t, k) && !tl_emit_csr(t, k))
         tl_emit_call(t, k);
 }
@@ -179,11 +165,11 @@ static void translate(tl_blocks *store, tl_block *block) {
         }
         starts[n_starts++] = e->at;
         emit_insn(t, k);
-        if (changes_mode(t, block->opc[k])) {
+        if (tl_changes_mode(t, block->opc[k])) {
             is_ended = true;
             break;
         }
-        if (is_return(block->opc[k])) {
+        if (block->opc[k] == TL_OPC_mret || block->opc[k] == TL_OPC_sret) {
             x86_load(e, RAX, TL_HART(pc));
             x86_mov_ri(e, RDX, (uintptr_t)block->exit_pend);
             x86_jmp_to(e, t->indirect_thunk);

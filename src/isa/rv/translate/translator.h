@@ -49,6 +49,11 @@ typedef struct tl_translator {
     uint8_t *again_thunk;    // rax = a block that no fetch slot proves
     // Jumped to for an instruction that traps, and for a return from a trap: rax = block, edx = k.
     uint8_t *trap_thunk, *trap_return_thunk;
+    // Called before a change of the mode. Flag z: nobody is told of it, and no interrupt waits.
+    uint8_t *unwatched_thunk;
+    // Jumped to for a change of the mode in line: an ECALL to supervisor mode with rcx = its pc, an
+    // SRET with rdx = results in flight.
+    uint8_t *ecall_thunk, *sret_thunk;
     // Called with rax = a block that no fetch slot proves, rdx = its pc. Returns when the block may
     // run.
     uint8_t *fetch_thunk;
@@ -138,6 +143,14 @@ bool tl_emit_fp(tl_translator *t, uint32_t k);
 bool tl_emit_branch(tl_translator *t, uint32_t k);
 bool tl_emit_csr(tl_translator *t, uint32_t k);
 void tl_emit_transfer_thunks(tl_translator *t);
+// rcx = the cell of the jump cache for rax = target and rdx = results in flight. Both jumps are
+// taken where another one stands there.
+void tl_emit_cell(tl_translator *t, uint32_t view, uint8_t *miss[2]);
+// Instructions that go on in another privilege mode end a block. tl_emit_trap_thunks follows the
+// other thunks.
+bool tl_changes_mode(const tl_translator *t, uint16_t opc);
+void tl_emit_change_of_mode(tl_translator *t, uint32_t k);
+void tl_emit_trap_thunks(tl_translator *t);
 void tl_emit_call(tl_translator *t, uint32_t k);         // the C body
 void tl_emit_address(tl_translator *t, const tl_op *op); // rax = rs1 + imm
 void tl_emit_compare(tl_translator *t, const tl_op *op); // cmp rs1, rs2
