@@ -236,11 +236,11 @@ static void emit_sc_failure(tl_translator *t, const tl_op *op, uint8_t *fails) {
     const uint8_t *resume = e->at;
     tl_emit_elsewhere(t);
     x86_patch(fails, e->at);
-    x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
-    x86_test_rr(e, false, RDX, RDX);
+    x86_load32(e, RAX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
+    x86_test_rr(e, false, RAX, RAX);
     uint8_t *is_sink = x86_jcc(e, CC_E);
     x86_inc_r(e, RBP);
-    x86_store(e, at_index(R14, RDX, 3, 0), RBP);
+    x86_store(e, at_index(R14, RAX, 3, 0), RBP);
     x86_patch(is_sink, e->at);
     emit_sc_end(t, op, false);
     x86_jmp_to(e, resume);
