@@ -120,6 +120,7 @@ typedef struct tl_clock_rows {
     uint64_t until;        // no later clock is a row
     uint64_t n_idle;       // clocks beside one for each row
     uint64_t n_behind;     // idle clocks before the one under way
+    uint32_t unheard;      // threads: of their clocks only the last one's number matters
     const uint64_t *tally; // of all cells
     tl_clock_cells threads[2];
 } tl_clock_rows;
@@ -176,6 +177,22 @@ static inline void tl_clock_cells_copy(tl_clock_cells *c, uint32_t n, const uint
         tl_clock_cells_take(&cells, &column, 1, tally);
 }
 
+static inline void tl_clock_cells_told(tl_clock_cells *c, const tl_hart *h, uint64_t clock, bool is_store_full) {
+    c->is_store_full = is_store_full;
+    c->told = clock;
+    c->insns_before = c->insns_after;
+    c->insns_after = h->instret;
+}
+
+// Takes a clock with or without events, of a thread in `unheard`. false: nothing has happened.
+static inline bool tl_clock_rows_pass(tl_clock_rows *rows, const tl_hart *h, uint32_t thread, uint64_t clock, bool is_store_full) {
+    if (!(rows->unheard >> thread & 1) || clock <= rows->clock)
+        return false;
+    rows->clock = clock;
+    tl_clock_cells_told(&rows->threads[thread], h, clock, is_store_full);
+    return true;
+}
+
 // Takes a clock without events, of a thread that told the one under way, too. false: nothing has
 // happened.
 static inline bool tl_clock_rows_take(tl_clock_rows *rows, const tl_hart *h, uint32_t thread, uint64_t clock, bool is_store_full) {
@@ -189,12 +206,15 @@ static inline bool tl_clock_rows_take(tl_clock_rows *rows, const tl_hart *h, uin
     rows->clock = clock;
     rows->told = 1u << thread;
     tl_clock_cells_copy(c, rows->n, rows->tally);
-    c->is_store_full = is_store_full;
-    c->told = clock;
-    c->insns_before = c->insns_after;
-    c->insns_after = h->instret;
+    tl_clock_cells_told(c, h, clock, is_store_full);
     return true;
 }
+
+// Instructions of a thread that tl_clock_tap.may_retire is called for.
+typedef struct tl_clock_sampled {
+    uint32_t classes;  // a bit for each tl_class
+    uint64_t n_passed; // so many of them retire without a call. The core counts down.
+} tl_clock_sampled;
 
 typedef struct tl_clock_tap tl_clock_tap;
 struct tl_clock_tap {
@@ -202,7 +222,10 @@ struct tl_clock_tap {
     // false, RETIRE is told of control transfers only, TAKE_BACK of what was renamed only, DISPATCH
     // and RENAME never. Tallies say what executes and retires.
     bool tells_all;
-    uint32_t sampled; // threads: may_retire is called
+    tl_clock_sampled sampled[2];
+    // Set by the core when the tap attaches: numbers of the thread's next instruction to retire,
+    // and of its next one to rename, as of its last clock.
+    const uint64_t *retired[2], *renamed[2];
     // Steps, a bit for each: their events change nothing. While all is told, rows take clocks that
     // have no other events.
     uint32_t ignored;

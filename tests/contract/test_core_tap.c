@@ -443,7 +443,7 @@ static void hear_row_clock(tl_clock_tap *tap, const tl_clock_record *record) {
     for (uint32_t i = 0; i < record->n_events; i++) {
         const tl_uop_event *event = &record->events[i];
         steps |= 1u << event->step;
-        if (event->step == TL_UOP_RETIRE && l->tap.sampled)
+        if (event->step == TL_UOP_RETIRE && l->tap.sampled[0].classes != 0)
             check_shown(l, event);
         if (l->ignored >> event->step & 1)
             continue;
@@ -532,7 +532,7 @@ static void hear_rows(uint64_t seed, uint32_t ignored, bool takes_rows, bool has
     tl_hart *h = machine->harts[0];
     tl_error err;
     *l = (row_listener){.tap = {.tells_all = true,
-                                .sampled = 1,
+                                .sampled = {{.classes = UINT32_MAX}},
                                 .ignored = takes_rows ? ignored : 0,
                                 .clock = hear_row_clock,
                                 .alone = hear_alone,
@@ -583,7 +583,74 @@ static void test_clocks_whose_events_are_ignored_are_rows(void **state) {
         assert_true(n_taken[k] > n_taken[k - 1]);
 }
 
+static void hear_unheard_clock(tl_clock_tap *tap, const tl_clock_record *record) {
+    row_listener *l = row_listener_of(tap);
+    if (record->cycle == 0) // it is not behind the one under way
+        return;
+    assert_true(record->n_events > 0);
+    const uint8_t last = record->events[record->n_events - 1].step;
+    assert_true(last == TL_UOP_ALONE || last == TL_UOP_TAKE_BACK);
+    l->n_told += last == TL_UOP_ALONE;
+}
+
+static bool ask_of_loads(tl_clock_tap *tap, const tl_hart *h, uint32_t thread, const tl_uop_event *event) {
+    assert_true(event->cls == TL_CLASS_LOAD || event->cls == TL_CLASS_FP_LOAD);
+    return ask_row_listener(tap, h, thread, event);
+}
+
+// Runs 6000 instructions, with records for a tap of cycles or without. Returns loads that retired.
+static uint64_t run_unheard(bool has_tap, uint64_t n_passed, row_listener *l, uint64_t *ret_now) {
+    rng r = {88883};
+    tl_machine *machine = open_machine("netburst", &r);
+    tl_error err;
+    tl_cell loads;
+    *l = (row_listener){.tap = {.sampled = {{.classes = 1u << TL_CLASS_LOAD | 1u << TL_CLASS_FP_LOAD, .n_passed = n_passed}},
+                                .clock = hear_unheard_clock,
+                                .alone = hear_alone,
+                                .resume = hear_run,
+                                .suspend = hear_run,
+                                .may_retire = ask_of_loads,
+                                .assist = assist_row_listener,
+                                .rows = &l->rows},
+                        .rows = {.unheard = 1, .tally = machine->probe.tally}};
+    assert_int_equal(tl_probe_resolve(&machine->probe, "hart0.core.retire_load", &loads), TL_OK);
+    point(machine->harts[0], 1);
+    if (has_tap)
+        attach(machine, &one);
+    if (tl_machine_clock_tap(machine, 0, &l->tap, &err) != TL_OK)
+        fail_msg("%s", err.text);
+    run_to(machine, 6000, false);
+    *ret_now = machine->harts[0]->now;
+    assert_true(*l->tap.retired[0] > 5000 && *l->tap.renamed[0] >= *l->tap.retired[0]);
+    const uint64_t n_loads = machine->probe.tally[loads];
+    assert_int_equal(tl_machine_clock_tap(machine, 0, NULL, &err), TL_OK);
+    if (has_tap)
+        detach(machine);
+    tl_machine_free(machine);
+    return n_loads;
+}
+
+// Nothing is told of them but what executes alone, what a run takes back, and the last number.
+// may_retire is asked of sampled classes, of each instruction once more if it was captured.
+static void test_of_unheard_clocks_only_the_last_number_is_told(void **state) {
+    (void)state;
+    enum { PASSED = 80 };
+    static row_listener l;
+    for (uint32_t has_tap = 0; has_tap < 2; has_tap++)
+        for (uint64_t n_passed = 0; n_passed <= PASSED; n_passed += PASSED) {
+            uint64_t now;
+            const uint64_t n_loads = run_unheard(has_tap, n_passed, &l, &now);
+            assert_true(n_loads > 500 && l.n_told > 10);
+            assert_int_equal(l.n_asked, n_loads - n_passed + l.n_assists);
+            assert_int_equal(l.n_assists, l.n_asked / 100);
+            assert_int_equal(l.tap.sampled[0].n_passed, 0);
+            assert_in_range(l.rows.clock, now - 2000, now);
+            assert_int_equal(l.rows.threads[0].told, l.rows.clock);
+        }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_of_unheard_clocks_only_the_last_number_is_told),
     cmocka_unit_test(test_clocks_whose_events_are_ignored_are_rows),
     cmocka_unit_test(test_a_tap_that_begins_to_tell_all_tells_it_right),
     cmocka_unit_test(test_records_tell_every_event_once),

@@ -18,6 +18,8 @@ enum { MAX_OCCURRENCES = 1024, ROOM_OF_A_RECORD = 512, MAX_SEGMENTS = 8, N_TAGS 
 // Tags of a uop: front end, replay, and the four of execution.
 enum { TAG_FRONT = 1 << 0, TAG_REPLAY = 1 << 1, TAG_EXEC_LSB = 2 };
 
+enum { KIND_OF_LOADS = 2, KIND_OF_STORES = 4 }; // in the mask of uop_type
+
 enum { MAX_CELLS = 16, MAX_WATCHED_CELLS = 128 };
 typedef struct source { // of a thread
     tl_cell more[MAX_CELLS], less[MAX_CELLS];
@@ -74,7 +76,13 @@ typedef struct feed_thread {
     // Instructions from the trace cache, and to build traces; lines that it drops.
     source delivers, builds, flushes;
     uint8_t mode; // of fetch in the clock under way: MODE_*
+    // Kinds that had a front-end tag when uops below `told_from` were renamed, by owner. Nobody told
+    // of that. RENAME told of all others; NEVER: there are none.
+    uint8_t front_kinds[1 << 4];
+    uint64_t told_from;
+    uint64_t untagged; // uops below were in flight when the feed attached
     uint8_t tags[TL_MAX_IN_FLIGHT][2];
+    uint64_t n_granted; // while its clocks are unheard: what n_passed began at
     // NBX: of the first dispatch of uop 0, and when its result was there.
     uint64_t dispatched[TL_MAX_IN_FLIGHT], done_half_cycles[TL_MAX_IN_FLIGHT];
     // NBX: tag by the page-table root or by the process, and its first clock; NEVER: the PMU knows
@@ -100,7 +108,7 @@ struct tl_netburst_feed {
     uint64_t next;      // the first clock that was not counted
     bool has_clock;     // a clock under way, with these occurrences: row.clock
     bool is_counting, follows_contexts;
-    // Kinds by owner: 2 loads, 4 stores have a front-end tag.
+    // Kinds by owner, now: 2 loads, 4 stores have a front-end tag.
     uint8_t front_kinds[1 << 4];
     // Some is on each uop that a sampler of the thread counts; 0: unknown.
     uint8_t needed_tags[TL_NETBURST_THREADS];
@@ -158,6 +166,14 @@ TL_ALWAYS_INLINE uint8_t owner_at(const feed_thread *t, uint64_t clock) {
         if (clock < t->segments[i].until)
             return t->segments[i].owner;
     return t->owner;
+}
+
+static uint8_t active_now(const tl_netburst_feed *f) {
+    const uint64_t clock = f->has_clock ? f->row.clock : f->next;
+    uint8_t active = 0;
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        active |= owner_at(&f->threads[i], clock);
+    return active;
 }
 
 // The clock after `clock` in which the levels of a thread may differ.
@@ -369,7 +385,7 @@ static void add_totals(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
         add(f, TL_NB_TC_MISC, owner, WEIGHT_OF_FLUSH, 1u << t->flushes.bit);
 }
 
-// Nothing that retires has a tag while not all is told.
+// No detector hears of tags while not all is told.
 static void add_retired(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
     const watch *w = &t->watch;
     const uint64_t insns = w->last[w->insns] - t->n_insns, uops = w->last[w->uops] - t->n_uops;
@@ -380,6 +396,118 @@ static void add_retired(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
     add(f, TL_NB_UOPS_RETIRED, owner, uops, 1);
     add(f, TL_NB_INSTR_RETIRED, owner, insns, 1);
     add(f, TL_NB_INSTR_COMPLETED, owner, insns, 1);
+}
+
+// ---- Clocks that nobody hears, because only precise counters run. They count what retires, and one
+// thread runs. Its clocks are as many equal ones, and nothing of them is told.
+
+static tl_netburst_occurrence front_end_event(uint8_t owner) { return (tl_netburst_occurrence){TL_NB_FRONT_END_EVENT, owner, 1, 1}; }
+
+// Counts instructions that retired without a call.
+static void take_passed(tl_netburst_feed *f, uint32_t thread) {
+    feed_thread *t = &f->threads[thread];
+    tl_clock_sampled *sampled = &f->tap.sampled[thread];
+    const tl_netburst_occurrence what = front_end_event(t->run_owner);
+    tl_netburst_sample_alike(f->n, thread, &what, active_now(f) | t->run_owner, t->n_granted - sampled->n_passed);
+    t->n_granted = sampled->n_passed = 0;
+}
+
+// Instructions of these classes may have a tag that a sampler counts.
+static uint32_t sampled_classes(const tl_netburst_feed *f, uint32_t thread) {
+    enum { LOADS = 1u << TL_CLASS_LOAD | 1u << TL_CLASS_FP_LOAD, STORES = 1u << TL_CLASS_STORE | 1u << TL_CLASS_FP_STORE };
+    enum { TRANSFERS = 1u << TL_CLASS_BRANCH | 1u << TL_CLASS_JAL | 1u << TL_CLASS_JALR };
+    const feed_thread *t = &f->threads[thread];
+    const uint8_t needed = f->needed_tags[thread];
+    uint32_t kinds = 0, classes = 0;
+    if (f->n->sampling[thread].n == 0)
+        return 0;
+    if (needed == 0 || needed >> TAG_EXEC_LSB || f->n->threads[thread]->is_restarted)
+        return UINT32_MAX;
+    if (needed & TAG_REPLAY)
+        classes = LOADS | STORES | TRANSFERS;
+    for (uint32_t owner = 0; owner < TL_COUNT_OF(t->front_kinds) && (needed & TAG_FRONT); owner++)
+        if (f->row.unheard == 0 || owner == t->run_owner)
+            kinds |= t->front_kinds[owner];
+    if (f->tap.tells_all && (needed & TAG_FRONT)) // of kinds that were chosen meanwhile
+        kinds = KIND_OF_LOADS | KIND_OF_STORES;
+    return classes | (kinds & KIND_OF_LOADS ? LOADS : 0) | (kinds & KIND_OF_STORES ? STORES : 0);
+}
+
+static void choose_sampled(tl_netburst_feed *f, uint32_t thread) {
+    assert(f->threads[thread].n_granted == 0);
+    f->tap.sampled[thread].classes = sampled_classes(f, thread);
+}
+
+// The thread that runs alone, or all threads: no clock is unheard.
+static uint32_t unheard_thread(const tl_netburst_feed *f) {
+    uint32_t found = f->n->n_threads;
+    if (!f->has_clock || f->n->n_used_counters != 0 || f->n->is_stale || f->n->is_eager || f->follows_contexts || f->tap.tells_all)
+        return f->n->n_threads;
+    for (uint32_t i = 0; i < f->n->n_threads; i++) {
+        const feed_thread *t = &f->threads[i];
+        if (next_level(t, f->row.clock) != NEVER || t->context_from != NEVER || t->watch.clears != MAX_WATCHED_CELLS)
+            return f->n->n_threads;
+        if (t->owner == 0)
+            continue;
+        const bool has_untagged = f->tap.retired[i] && *f->tap.retired[i] < t->untagged;
+        const bool is_known = f->n->sampling[i].n == 0 || f->needed_tags[i] != 0;
+        if (found != f->n->n_threads || t->owner != t->run_owner || has_untagged || !is_known)
+            return f->n->n_threads;
+        found = i;
+    }
+    return found;
+}
+
+// As many instructions with the front-end tag retire without a call as overflow no counter. No
+// other instruction has a sampled class.
+static void grant(tl_netburst_feed *f, uint32_t thread) {
+    feed_thread *t = &f->threads[thread];
+    const tl_netburst_occurrence what = front_end_event(t->run_owner);
+    if (f->needed_tags[thread] != TAG_FRONT || f->n->threads[thread]->is_restarted)
+        return;
+    t->n_granted = tl_netburst_sampling_room(f->n, thread, &what, active_now(f) | t->run_owner);
+    f->tap.sampled[thread].n_passed = t->n_granted;
+}
+
+static bool opens_unheard(tl_netburst_feed *f) {
+    const uint32_t thread = unheard_thread(f);
+    if (thread == f->n->n_threads)
+        return false;
+    f->row.unheard = 1u << thread;
+    choose_sampled(f, thread);
+    for (uint32_t i = 0; i < f->n->n_threads; i++)
+        f->threads[i].drained = f->row.clock;
+    grant(f, thread);
+    return true;
+}
+
+// Nobody hears what sources have grown by.
+static void forget_growth(const tl_netburst_feed *f, feed_thread *t) {
+    watch *w = &t->watch;
+    look_at_cells(f, w);
+    w->moved = 0;
+    for (uint32_t k = 0; k < t->n_watched; k++)
+        t->watched[k]->last = total_of(w, t->watched[k]);
+    t->delivers.last = t->delivers.is_watched ? total_of(w, &t->delivers) : 0;
+    t->builds.last = t->builds.is_watched ? total_of(w, &t->builds) : 0;
+    t->flushes.last = t->flushes.is_watched ? total_of(w, &t->flushes) : 0;
+    t->n_insns = w->last[w->insns];
+    t->n_uops = w->last[w->uops];
+}
+
+static TL_NOINLINE void end_unheard(tl_netburst_feed *f) {
+    const uint32_t thread = (uint32_t)__builtin_ctz(f->row.unheard);
+    f->row.unheard = 0;
+    take_passed(f, thread);
+    choose_sampled(f, thread);
+    for (uint32_t i = 0; i < f->n->n_threads; i++) {
+        drain_unheard(&f->threads[i], f->row.clock);
+        f->threads[i].mode = MODE_IDLE;
+    }
+    forget_growth(f, &f->threads[thread]);
+    f->n->n_clocks += f->row.clock - f->next;
+    f->next = f->row.clock;
+    f->n_occurrences = 0;
 }
 
 // ---- Rows.
@@ -455,7 +583,7 @@ static void open_rows(tl_netburst_feed *f) {
     tl_netburst *n = f->n;
     tl_netburst_rows *rows = &f->rows;
     uint8_t active = 0;
-    if (!f->has_clock || f->follows_contexts)
+    if (!f->has_clock || f->follows_contexts || opens_unheard(f))
         return;
     for (uint32_t i = 0; i < n->n_threads; i++) {
         feed_thread *t = &f->threads[i];
@@ -648,6 +776,8 @@ static void tell_of_last_row(tl_netburst_feed *f, feed_thread *t) {
 static void close_rows(tl_netburst_feed *f) {
     uint8_t modes[TL_NETBURST_THREADS][TL_CLOCK_ROWS];
     const uint32_t n = f->row.n;
+    if (f->row.unheard != 0)
+        end_unheard(f);
     if (!f->row.is_open)
         return;
     f->row.is_open = false;
@@ -712,8 +842,6 @@ static bool tags_owner(const tl_netburst *n, tl_escr escr, uint8_t owner) {
 static bool is_load(tl_class cls) { return cls == TL_CLASS_LOAD || cls == TL_CLASS_FP_LOAD; }
 static bool is_store(tl_class cls) { return cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE; }
 
-enum { KIND_OF_LOADS = 2, KIND_OF_STORES = 4 }; // in the mask of uop_type
-
 static uint8_t front_kinds(const tl_netburst *n, uint8_t owner) {
     uint32_t kinds = 0;
     for (tl_escr escr = TL_RAT_ESCR0; escr <= TL_RAT_ESCR1; escr++)
@@ -722,9 +850,9 @@ static uint8_t front_kinds(const tl_netburst *n, uint8_t owner) {
     return (uint8_t)kinds;
 }
 
-static uint32_t front_tag(const tl_netburst_feed *f, tl_class cls, uint8_t owner) {
+static uint8_t front_tag(uint8_t kinds, tl_class cls) {
     const uint32_t kind = is_load(cls) ? KIND_OF_LOADS : is_store(cls) ? KIND_OF_STORES : 0;
-    return f->front_kinds[owner] & kind ? TAG_FRONT : 0;
+    return kinds & kind ? TAG_FRONT : 0;
 }
 
 // The event of FIRM for this uop, and its mask bit.
@@ -782,6 +910,10 @@ static uint32_t replay_tag(const tl_netburst *n, uint32_t cause, uint32_t kind, 
     return TAG_REPLAY;
 }
 
+typedef struct uop_tags {
+    uint8_t of[2];
+} uop_tags;
+
 static uint8_t *tags_of(feed_thread *t, uint64_t seq) { return t->tags[seq % TL_MAX_IN_FLIGHT]; }
 
 // ---- Uops.
@@ -838,27 +970,23 @@ static uint32_t occurrences_of(uint8_t owner, const tl_uop_event *event, const u
     return n;
 }
 
-static uint8_t active_now(const tl_netburst_feed *f) {
-    const uint64_t clock = f->has_clock ? f->row.clock : f->next;
-    uint8_t active = 0;
-    for (uint32_t i = 0; i < f->n->n_threads; i++)
-        active |= owner_at(&f->threads[i], clock);
-    return active;
-}
-
 // Tags of replays that are told at the end: missed lines, missed translations and crossed lines, of
 // which an access may have all, and mispredictions. Returns are never tagged (SDM).
-static uint8_t *tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
-    uint8_t *tags = tags_of(t, uop->seq);
+static uop_tags tags_at_end(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
+    uop_tags tags = {{0, 0}};
     const uint32_t kind = is_store((tl_class)uop->cls) ? KIND_STORE : KIND_LOAD;
+    if (f->tap.tells_all)
+        memcpy(tags.of, tags_of(t, uop->seq), sizeof tags.of);
+    if (uop->seq < t->told_from && uop->seq >= t->untagged)
+        tags.of[0] |= front_tag(t->front_kinds[owner], (tl_class)uop->cls);
     if (uop->has_missed)
-        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_FIRST_LEVEL, KIND_LOAD, owner);
+        tags.of[0] |= (uint8_t)replay_tag(f->n, CAUSE_FIRST_LEVEL, KIND_LOAD, owner);
     if (uop->has_missed_dtlb)
-        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_DTLB, kind, owner);
+        tags.of[0] |= (uint8_t)replay_tag(f->n, CAUSE_DTLB, kind, owner);
     if (uop->is_split)
-        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, kind, owner);
+        tags.of[0] |= (uint8_t)replay_tag(f->n, CAUSE_SPLIT, kind, owner);
     if (uop->step == TL_UOP_RETIRE && uop->is_mispredicted && is_control((tl_class)uop->cls) && !uop->is_return)
-        tags[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, owner);
+        tags.of[0] |= (uint8_t)replay_tag(f->n, CAUSE_BRANCH, KIND_BRANCH, owner);
     return tags;
 }
 
@@ -869,15 +997,15 @@ static void retires(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop
         branch_retires(f, uop, owner);
     if (!t->tells_all)
         return;
-    const uint8_t *tags = tags_at_end(f, t, uop, owner);
+    const uop_tags tags = tags_at_end(f, t, uop, owner);
     for (uint32_t k = 0; k < uop->n_uops; k++)
-        add_uop(f, owner, tags[k], false);
-    add_insn(f, owner, tags[0] & TAG_FRONT, false);
+        add_uop(f, owner, tags.of[k], false);
+    add_insn(f, owner, tags.of[0] & TAG_FRONT, false);
 }
 
 // One uop. Accesses of devices and locked ones have no tag (SDM). No assist can capture it.
 static void retires_alone(tl_netburst_feed *f, uint32_t thread, const tl_uop_event *uop, uint8_t owner) {
-    const uint8_t tags = uop->is_device ? 0 : (uint8_t)front_tag(f, (tl_class)uop->cls, owner);
+    const uint8_t tags = uop->is_device ? 0 : front_tag(f->front_kinds[owner], (tl_class)uop->cls);
     if (f->n->sampling[thread].n > 0) {
         tl_netburst_occurrence uops[MAX_OF_INSN];
         const uint32_t n = occurrences_of(owner, uop, &tags, 1, uops);
@@ -899,15 +1027,19 @@ static void overcount(tl_netburst_feed *f, const tl_uop_event *uop, uint8_t owne
 }
 
 static void taken_back(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
-    const uint8_t *tags = tags_at_end(f, t, uop, owner);
+    const uop_tags tags = tags_at_end(f, t, uop, owner);
     overcount(f, uop, owner);
     if (f->row.is_open)
         drain_unheard(t, f->row.clock);
     for (uint32_t k = 0; k < uop->n_uops; k++)
-        t->bogus_uops[tags[k]] += 1;
+        t->bogus_uops[tags.of[k]] += 1;
     t->n_bogus += uop->n_uops;
     if (uop->n_uops > 0)
-        t->bogus_insns[tags[0] & TAG_FRONT] += 1;
+        t->bogus_insns[tags.of[0] & TAG_FRONT] += 1;
+    // Another instruction gets the number.
+    t->untagged = tl_lesser(t->untagged, uop->seq);
+    if (f->tap.tells_all)
+        t->told_from = tl_lesser(t->told_from, uop->seq);
 }
 
 static void note_time(const tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop) {
@@ -934,7 +1066,7 @@ static void dispatches(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *
 static void take_uop(tl_netburst_feed *f, feed_thread *t, const tl_uop_event *uop, uint8_t owner) {
     switch ((tl_uop_step)uop->step) {
     case TL_UOP_RENAME:
-        tags_of(t, uop->seq)[0] = (uint8_t)front_tag(f, (tl_class)uop->cls, owner);
+        tags_of(t, uop->seq)[0] = front_tag(f->front_kinds[owner], (tl_class)uop->cls);
         tags_of(t, uop->seq)[1] = 0;
         break;
     case TL_UOP_DISPATCH: dispatches(f, t, uop, owner); break;
@@ -1059,18 +1191,24 @@ static bool tell_may_retire(tl_clock_tap *tap, const tl_hart *h, uint32_t thread
     tl_netburst_feed *f = feed_of(tap);
     feed_thread *t = &f->threads[thread];
     tl_netburst_occurrence uops[MAX_OF_INSN];
-    if (f->n->sampling[thread].n == 0)
-        return true;
-    const uint8_t *tags = tags_at_end(f, t, event, t->run_owner);
-    const uint32_t all_tags = tags[0] | (event->n_uops > 1 ? tags[1] : 0u);
+    const bool was_restarted = f->n->threads[thread]->is_restarted;
+    if (t->n_granted > 0)
+        take_passed(f, thread);
+    const uop_tags tags = tags_at_end(f, t, event, t->run_owner);
+    const uint32_t all_tags = tags.of[0] | (event->n_uops > 1 ? tags.of[1] : 0u);
+    bool retires = true;
     if (TL_LIKELY(f->needed_tags[thread] != 0 && !(f->needed_tags[thread] & all_tags))) {
         tl_netburst_passes(f->n, thread);
-        return true;
+    } else {
+        const uint32_t n = occurrences_of(t->run_owner, event, tags.of, event->n_uops, uops);
+        retires = tl_netburst_retires(f->n, thread, uops, n, active_now(f) | t->run_owner);
     }
-    const uint32_t n = occurrences_of(t->run_owner, event, tags, event->n_uops, uops);
-    const bool retires = tl_netburst_retires(f->n, thread, uops, n, active_now(f) | t->run_owner);
     if (TL_UNLIKELY(f->n->is_stale)) // from the clock after those told
         close_rows(f);
+    if (was_restarted)
+        choose_sampled(f, thread);
+    if (f->row.unheard != 0 && retires)
+        grant(f, thread);
     if (retires)
         return true;
     note_access(f, thread, h, event, all_tags);
@@ -1088,6 +1226,7 @@ static uint32_t tell_assist(tl_clock_tap *tap, const tl_hart *h, uint32_t thread
         values[2 + i] = x[order[i]];
     close_rows(f);
     tl_netburst_assist(f->n, thread, values);
+    choose_sampled(f, thread);
     return f->n->settings.assist_clocks;
 }
 
@@ -1124,6 +1263,7 @@ static void tell_resume(tl_clock_tap *tap, const tl_hart *h, uint32_t thread) {
     close_rows(f);
     t->watch.is_known = false; // it may have grown by any number
     t->h = h;
+    t->tells_all = f->tap.tells_all; // the core looks when it resumes, and after each clock
     for (uint32_t i = 0; i < f->n->n_threads; i++)
         if (f->threads[i].h && f->threads[i].suspended != NEVER)
             note_outside(f, &f->threads[i]);
@@ -1219,12 +1359,12 @@ static bool needs_dispatches(const tl_netburst *n) {
     return needs;
 }
 
-// Something may give a tag, or wants the times of all dispatches.
-static bool needs_all(const tl_netburst *n) {
-    bool needs = (*n->pebs_enable & TL_PEBS_UOP_TAG) || needs_dispatches(n);
+// A replay or a type of uop may give a tag.
+static bool gives_tags(const tl_netburst *n) {
+    bool gives = *n->pebs_enable & TL_PEBS_UOP_TAG;
     for (tl_escr escr = TL_RAT_ESCR0; escr <= TL_RAT_ESCR1; escr++)
-        needs |= n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[TL_NB_UOP_TYPE].code;
-    return needs;
+        gives |= n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[TL_NB_UOP_TYPE].code;
+    return gives;
 }
 
 static uint8_t tags_of_event(uint8_t event) {
@@ -1236,16 +1376,64 @@ static uint8_t tags_of_event(uint8_t event) {
     }
 }
 
+static bool is_sampler(const tl_netburst *n, uint32_t counter) {
+    return tl_netburst_sampler_of(n, 0, counter) || tl_netburst_sampler_of(n, 1, counter);
+}
+
+// A counter that does not sample counts by tags, or will when one before it overflows.
+static bool hears_tags(const tl_netburst *n) {
+    bool hears = false;
+    for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++) {
+        const uint64_t cccr = n->cccr[i];
+        const tl_escr escr = tl_netburst_route(n, i, (uint32_t)(cccr >> TL_CCCR_SELECT_LSB & 7));
+        if (!(cccr & (TL_CCCR_ENABLE | TL_CCCR_CASCADE | TL_CCCR_EXTENDED_CASCADE)) || escr == TL_N_ESCRS || is_sampler(n, i))
+            continue;
+        const uint64_t event = n->escr[escr] >> TL_ESCR_EVENT_LSB;
+        for (uint32_t e = 1; e < TL_NB_N_EVENTS; e++)
+            if (tl_netburst_event_rows[e].pair == (escr & ~1u) && tl_netburst_event_rows[e].code == event)
+                hears |= tags_of_event((uint8_t)e) != 0 || e == TL_NB_INSTR_RETIRED;
+    }
+    return hears;
+}
+
 // Steps of which take_uop makes nothing. Samplers see what retires before it does.
 static uint32_t ignored_steps(const tl_netburst *n) {
     return 1u << TL_UOP_FETCH | (uint32_t)!needs_dispatches(n) << TL_UOP_DISPATCH | (uint32_t)(n->n_used_escrs == 0) << TL_UOP_RETIRE;
 }
 
-// Once tags are given, all is told until the feed detaches, so that no tag is lost.
+static bool has_in_flight(const tl_netburst_feed *f, uint32_t thread) {
+    return f->is_attached && f->tap.renamed[thread] && *f->tap.renamed[thread] > *f->tap.retired[thread];
+}
+
+// Uops whose rename is not told have the tags of that time. Returns whether others need to be told,
+// because uops of other tags are in flight.
+static bool sets_front_kinds(tl_netburst_feed *f) {
+    bool needs = false;
+    for (uint32_t i = 0; i < f->n->n_threads && !f->tap.tells_all; i++) {
+        uint8_t *kinds = f->threads[i].front_kinds;
+        if (!has_in_flight(f, i))
+            memcpy(kinds, f->front_kinds, sizeof f->front_kinds);
+        needs |= memcmp(kinds, f->front_kinds, sizeof f->front_kinds) != 0;
+    }
+    return needs;
+}
+
+static void tell_all(tl_netburst_feed *f) {
+    if (f->tap.tells_all)
+        return;
+    f->tap.tells_all = true;
+    for (uint32_t i = 0; i < f->n->n_threads; i++) {
+        feed_thread *t = &f->threads[i];
+        t->told_from = f->is_attached && f->tap.renamed[i] ? *f->tap.renamed[i] : 0;
+        memset(t->tags, 0, sizeof t->tags);
+    }
+}
+
+// Tags that dispatches give are told, and those that counters count. Samplers need nothing told of
+// the others. Once all is told, it is until the feed detaches, so that no tag is lost.
 static void choose_what_is_told(tl_netburst_feed *f) {
     const tl_netburst *n = f->n;
     f->follows_contexts = *n->control & TL_NBX_BY_ROOT;
-    f->tap.sampled = 0;
     f->tap.ignored = ignored_steps(n);
     for (uint32_t owner = 1; owner < TL_COUNT_OF(f->front_kinds); owner++)
         f->front_kinds[owner] = front_kinds(n, (uint8_t)owner);
@@ -1260,13 +1448,12 @@ static void choose_what_is_told(tl_netburst_feed *f) {
         }
         if (!is_known)
             f->needed_tags[i] = 0;
-        f->tap.sampled |= (uint32_t)(sampling->n > 0) << i;
     }
-    if (f->tap.tells_all || !needs_all(n))
-        return;
-    f->tap.tells_all = true;
+    const bool differs = sets_front_kinds(f);
+    if (differs || needs_dispatches(n) || (gives_tags(n) && (hears_tags(n) || n->is_eager)))
+        tell_all(f);
     for (uint32_t i = 0; i < n->n_threads; i++)
-        memset(f->threads[i].tags, 0, sizeof f->threads[i].tags);
+        choose_sampled(f, i);
 }
 
 static void attach(tl_netburst_feed *f) {
@@ -1290,6 +1477,7 @@ static void attach(tl_netburst_feed *f) {
         memset(t->tags, 0, sizeof t->tags);
         if (f->host->clock_tap(f->host->ctx, f->first_hart + i, &f->tap, NULL) != TL_OK)
             f->is_attached = false; // the host has no memory: nothing is counted
+        t->untagged = f->tap.renamed[i] ? *f->tap.renamed[i] : 0;
     }
     f->is_attaching = false;
 }
@@ -1317,8 +1505,12 @@ void tl_netburst_feed_settle(tl_netburst_feed *f) { close_rows(f); }
 
 void tl_netburst_feed_configured(tl_netburst_feed *f) {
     const bool runs = tl_netburst_is_running(f->n), is_new = runs && !f->is_attached;
-    if (!f->is_attached)
+    assert(f->row.unheard == 0);
+    if (!f->is_attached) {
         f->tap.tells_all = false;
+        for (uint32_t i = 0; i < f->n->n_threads; i++)
+            f->threads[i].told_from = NEVER;
+    }
     choose_what_is_told(f);
     f->planned = UNPLANNED;
     f->hears_bogus = hears_bogus(f->n);

@@ -282,6 +282,11 @@ bool tl_netburst_is_of_retirement(uint8_t event);
 // An instruction retires that has no occurrence which a sampler of the thread counts. All are
 // precise.
 void tl_netburst_passes(tl_netburst *n, uint32_t thread);
+// How many instructions with this occurrence, all else being equal, may retire before a sampler of
+// the thread is armed or captures. UINT64_MAX: no sampler counts it. All are precise.
+uint64_t tl_netburst_sampling_room(const tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *what, uint8_t active);
+// Counts `times` of them, no more than that room.
+void tl_netburst_sample_alike(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *what, uint8_t active, uint64_t times);
 // Stores a sample: flags, address of the instruction, then registers in the order of the record.
 enum { TL_NETBURST_RECORD_VALUES = 18 };
 void tl_netburst_assist(tl_netburst *n, uint32_t thread, const uint64_t values[TL_NETBURST_RECORD_VALUES]);

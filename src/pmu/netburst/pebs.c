@@ -96,6 +96,26 @@ bool tl_netburst_retires(tl_netburst *n, uint32_t thread, const tl_netburst_occu
     return true;
 }
 
+uint64_t tl_netburst_sampling_room(const tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *what, uint8_t active) {
+    const tl_sampling *sampling = &n->sampling[thread];
+    uint64_t room = UINT64_MAX;
+    for (uint32_t i = 0; i < sampling->n; i++) {
+        const uint32_t counter = sampling->samplers[i].counter;
+        if (n_matching(n, &sampling->samplers[i], what, 1, active) == 0)
+            continue;
+        if (n->cccr[counter] & (TL_CCCR_OVF | TL_CCCR_FORCE_OVF))
+            return 0;
+        room = TL_NETBURST_VALUE - n->counter[counter] < room ? TL_NETBURST_VALUE - n->counter[counter] : room;
+    }
+    return room;
+}
+
+void tl_netburst_sample_alike(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *what, uint8_t active, uint64_t times) {
+    const tl_sampling *sampling = &n->sampling[thread];
+    for (uint32_t i = 0; i < sampling->n && times > 0; i++)
+        n->counter[sampling->samplers[i].counter] += times * n_matching(n, &sampling->samplers[i], what, 1, active);
+}
+
 void tl_netburst_passes(tl_netburst *n, uint32_t thread) { n->threads[thread]->is_restarted = false; }
 
 void tl_netburst_has_retired(tl_netburst *n, uint32_t thread, const tl_netburst_occurrence *uops, uint32_t n_uops, uint8_t active) {

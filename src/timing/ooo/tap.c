@@ -57,14 +57,20 @@ static void tell(const core_tap *t, uint64_t cycle, uint64_t n_cycles, uint32_t 
 
 static bool is_store_full(const core_tap *t) { return t->core->room_cell == CORE_STALL_STORES; }
 
+static bool is_unheard(const core_tap *t, const tl_clock_rows *rows) { return rows && (rows->unheard >> t->core->thread & 1); }
+
 // A clock without events is a row, if rows take it.
 TL_ALWAYS_INLINE bool takes_row(const core_tap *t, tl_clock_rows *rows) {
     const tl_core *core = t->core;
-    return rows && tl_clock_rows_take(rows, core->h, core->thread, core->h->now, is_store_full(t));
+    if (!rows || TL_LIKELY(tl_clock_rows_take(rows, core->h, core->thread, core->h->now, is_store_full(t))))
+        return rows != NULL;
+    return tl_clock_rows_pass(rows, core->h, core->thread, core->h->now, is_store_full(t));
 }
 
 // All events are known: those that the owner ignores may be in a row.
-static bool takes_known(const core_tap *t) { return t->clocks && !(t->steps & ~t->clocks->ignored) && takes_row(t, t->clocks->rows); }
+static bool takes_known(const core_tap *t) {
+    return t->clocks && (is_unheard(t, t->clocks->rows) || !(t->steps & ~t->clocks->ignored)) && takes_row(t, t->clocks->rows);
+}
 
 static void tell_clock(const core_tap *t, uint64_t cycle) {
     const tl_core *core = t->core;
@@ -281,8 +287,10 @@ static TL_NOINLINE void tell_cycle(core_tap *t, uint32_t cause, bool is_busy) {
     } else {
         t->renamed = t->core->renamed;
     }
-    if (!is_row)
+    if (!is_row) {
         tell_clock(t, now);
+        see(t);
+    }
     if (!t->tap) {
         t->n_events = t->steps = 0;
         return;
@@ -357,10 +365,12 @@ static TL_NOINLINE void tell_back(core_tap *t, uint32_t entry) {
 static void take_back(tl_flow *flow, uint32_t entry) {
     core_tap *t = tap_of(flow);
     const uint64_t seq = t->core->fetched;
-    if (t->sees_all || seq < t->renamed)
+    if (t->sees_all || (seq < t->renamed && !is_unheard(t, t->rows))) {
         tell_back(t, entry);
-    else
+    } else {
+        t->renamed = tl_lesser(t->renamed, seq);
         t->first = tl_lesser(t->first, seq);
+    }
     t->inner->take_back(t->inner, entry);
 }
 
@@ -394,15 +404,13 @@ static TL_NOINLINE void tell_retired(core_tap *t, uint32_t entry) {
 
 static void retire(tl_flow *flow, uint32_t entry) {
     core_tap *t = tap_of(flow);
-    if (t->sees_all || is_control(&t->core->insn[entry]))
+    if (t->sees_all || (is_control(&t->core->insn[entry]) && !is_unheard(t, t->rows)))
         tell_retired(t, entry);
     else
         t->inner->retire(t->inner, entry);
 }
 
 static TL_NOINLINE bool captures_sampled(core_tap *t, uint32_t entry) {
-    if (t->core->retired < t->first)
-        return false;
     add_retired(t, entry);
     t->n_events -= 1; // it has not retired yet
     const bool captures = !t->clocks->may_retire(t->clocks, t->core->h, t->core->thread, &t->events[t->n_events]);
@@ -414,7 +422,16 @@ static TL_NOINLINE bool captures_sampled(core_tap *t, uint32_t entry) {
 }
 
 bool tap_captures(core_tap *t, uint32_t entry) {
-    return t->clocks && (t->clocks->sampled >> t->core->thread & 1) && captures_sampled(t, entry);
+    const tl_core *core = t->core;
+    if (!t->clocks)
+        return false;
+    tl_clock_sampled *sampled = &t->clocks->sampled[core->thread];
+    if (TL_LIKELY(sampled->classes == 0) || !(sampled->classes >> core->insn[entry].pipe.cls & 1) || core->retired < t->first)
+        return false;
+    if (TL_UNLIKELY(sampled->n_passed == 0))
+        return captures_sampled(t, entry);
+    sampled->n_passed -= 1;
+    return false;
 }
 
 uint32_t tap_assist(core_tap *t) { return t->clocks->assist(t->clocks, t->core->h, t->core->thread); }
@@ -627,6 +644,8 @@ tl_status tl_core_clock_tap(tl_core *core, tl_clock_tap *tap, tl_error *err) {
         if (!t)
             return TL_ENOMEM;
         t->clocks = tap;
+        tap->retired[core->thread] = &core->retired;
+        tap->renamed[core->thread] = &t->renamed;
         see(t);
         tap->resume(tap, core->h, core->thread);
         return TL_OK;
