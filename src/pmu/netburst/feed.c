@@ -76,8 +76,8 @@ typedef struct feed_thread {
     // Instructions from the trace cache, and to build traces; lines that it drops.
     source delivers, builds, flushes;
     uint8_t mode; // of fetch in the clock under way: MODE_*
-    // Kinds that had a front-end tag when uops below `told_from` were renamed, by owner. RENAME told
-    // only of all others; NEVER: there are none.
+    // Kinds that had a front-end tag when uops below `told_from` were renamed, by owner. RENAME
+    // told of all others; NEVER: there are none.
     uint8_t front_kinds[1 << 4];
     uint64_t told_from;
     uint64_t untagged; // uops below were in flight when the feed attached
