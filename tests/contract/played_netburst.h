@@ -63,6 +63,7 @@ static inline tl_status attach_tap(void *ctx, uint32_t hart, tl_clock_tap *tap, 
         return TL_OK;
     tap->retired[hart] = &p->retired[hart];
     tap->renamed[hart] = &p->was_renamed[hart];
+    p->was_renamed[hart] = p->renamed[hart];
     p->sees_all[hart] = tap->tells_all;
     tap->resume(tap, p->machine->harts[hart], hart);
     return TL_OK;
@@ -217,6 +218,8 @@ static inline void tell(played *p, uint32_t thread, const step *s, uint64_t cloc
 
 // false: an assist follows. The PMU that hears everything is asked of each instruction.
 static inline bool retires(played *p, uint32_t thread, const tl_uop_event *uop) {
+    if (!p->tap)
+        return true;
     tl_clock_sampled *sampled = &p->tap->sampled[thread];
     const uint32_t classes = p->n->is_eager && p->n->sampling[thread].n > 0 ? UINT32_MAX : sampled->classes;
     if (!(classes >> uop->cls & 1))

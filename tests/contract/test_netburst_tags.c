@@ -130,9 +130,7 @@ static written random_write(rng *r, kind of) {
         const tl_netburst_event event = heard[below(r, TL_COUNT_OF(heard))];
         return random_escr(r, event, random_mask(r, event, of.has_bogus), 0);
     }
-    case 2:
-        return (written){TL_MSR_PEBS_ENABLE,
-                         TL_PEBS_MY_THREAD | TL_PEBS_OTHER_THREAD | (below(r, 2) ? TL_PEBS_UOP_TAG | 1u << 0 | 1u << 2 | 1u << 10 : 0)};
+    case 2: return (written){TL_MSR_PEBS_ENABLE, TL_PEBS_MY_THREAD | TL_PEBS_OTHER_THREAD | (below(r, 2) ? TL_PEBS_UOP_TAG | 0x18405u : 0)};
     case 3: return (written){TL_MSR_PEBS_MATRIX_VERT, 1 + below(r, 31)};
     case 4: return (written){TL_MSR_COUNTER + counter, below(r, 2) ? TL_NETBURST_VALUE - below(r, 200) : 0};
     case 5:
@@ -149,19 +147,25 @@ static written random_write(rng *r, kind of) {
 // Both threads sample loads, stores or replays.
 static void begin_sampling(rng *r, played *p) {
     const tl_netburst_event event = below(r, 4) != 0 ? TL_NB_FRONT_END_EVENT : TL_NB_REPLAY_EVENT;
-    const uint64_t kinds = UINT64_C(1) + below(r, 3), left = below(r, 80);
-    const uint64_t enable = TL_PEBS_MY_THREAD | TL_PEBS_OTHER_THREAD | (event == TL_NB_REPLAY_EVENT ? TL_PEBS_UOP_TAG | 0x405u : 0);
+    const uint64_t kinds = UINT64_C(1) + below(r, 3), left = below(r, 80), owners = below(r, 3) == 0 ? 1 + below(r, 15) : 15;
+    const uint64_t enable = TL_PEBS_MY_THREAD | TL_PEBS_OTHER_THREAD | (event == TL_NB_REPLAY_EVENT ? TL_PEBS_UOP_TAG | 0x18405u : 0);
     for (uint32_t i = 0; i < 2; i++) {
-        wrmsr(p[i].n, 0x3bc, 0x0400000f | kinds << 10); // uop_type
+        wrmsr(p[i].n, 0x3bc, 0x04000000 | kinds << 10 | owners); // uop_type
         wrmsr(p[i].n, 0x3cc, (uint64_t)tl_netburst_event_rows[event].code << TL_ESCR_EVENT_LSB | 0x20f);
         wrmsr(p[i].n, 0x3cd, (uint64_t)tl_netburst_event_rows[event].code << TL_ESCR_EVENT_LSB | 0x20f);
-        wrmsr(p[i].n, TL_MSR_PEBS_MATRIX_VERT, 3);
+        wrmsr(p[i].n, TL_MSR_PEBS_MATRIX_VERT, 0x13);
         wrmsr(p[i].n, TL_MSR_PEBS_ENABLE, enable);
         for (uint32_t t = 0; t < N_THREADS; t++) {
             wrmsr(p[i].n, TL_MSR_COUNTER + 16 + t, TL_NETBURST_VALUE - left);
             wrmsr(p[i].n, TL_MSR_CCCR + 16 + t, 0x3b000 | (t == 0 ? TL_CCCR_OVF_PMI_T0 : TL_CCCR_OVF_PMI_T1));
         }
     }
+}
+
+static void stop_counters(played *p) {
+    for (uint32_t i = 0; i < 2; i++)
+        for (uint32_t counter = 0; counter < TL_NETBURST_COUNTERS; counter++)
+            wrmsr(p[i].n, TL_MSR_CCCR + counter, 0);
 }
 
 // The 64-bit area of a thread: room for all records, none of which interrupts.
@@ -177,8 +181,8 @@ static void lay_out_area(played *p, uint32_t thread, uint64_t period) {
 static void play_clock(rng *r, played *p, uint32_t thread, stream *st, kind of, bool may_write) {
     step s = {.clocks = 1, .priv = p[0].machine->harts[thread]->priv};
     bool is_assisted = false;
-    if (st->retired == st->renamed && may_write && below(r, 4) == 0) {
-        const written w = random_write(r, of);
+    if (st->retired == st->renamed && below(r, 4) == 0) {
+        const written w = may_write ? random_write(r, of) : (written){TL_MSR_COUNTER + 16, 0};
         tl_uop_event alone = random_insn(r, st->renamed);
         alone.step = TL_UOP_ALONE;
         alone.n_uops = 1;
@@ -189,10 +193,12 @@ static void play_clock(rng *r, played *p, uint32_t thread, stream *st, kind of, 
                    .is_alone = true,
                    .clocks = CLOCKS_OF_ALONE,
                    .msr = w.msr,
-                   .writes = true,
+                   .writes = may_write,
                    .value = w.value,
-                   .priv = below(r, 2) ? TL_PRIV_U : TL_PRIV_M,
-                   .halts = below(r, 20) == 0};
+                   .priv = !p[0].tap     ? s.priv
+                           : below(r, 2) ? TL_PRIV_U
+                                         : TL_PRIV_M,
+                   .halts = p[0].tap && below(r, 20) == 0};
     } else {
         if (below(r, 12) == 0 && st->renamed > st->retired)
             take_back_from(&s, st, st->retired + below(r, (uint32_t)(st->renamed - st->retired)));
@@ -242,17 +248,25 @@ static uint64_t run_tags(played *p, uint32_t program) {
     if (program % 4 != 0)
         begin_sampling(&r, p);
     for (uint32_t phase = 0; phase < N_PHASES; phase++) {
-        const uint32_t runs = running[below(&r, TL_COUNT_OF(running))];
+        const uint32_t runs = running[below(&r, TL_COUNT_OF(running))], change = below(&r, 8);
+        // Others are in flight when they begin again.
+        if (program % 4 != 0 && change == 0 && !of.has_bogus)
+            stop_counters(p);
+        else if (program % 4 != 0 && change < 3)
+            begin_sampling(&r, p);
         for (uint32_t k = phase == 0 && program % 4 == 0 ? 12 : below(&r, 3); k > 0; k--) {
             const written w = random_write(&r, of);
             for (uint32_t i = 0; i < 2; i++)
                 wrmsr(p[i].n, w.msr, w.value);
         }
         const uint64_t of_first = p[0].machine->harts[0]->now, of_second = p[0].machine->harts[1]->now;
-        const uint64_t clock = (of_first < of_second ? of_second : of_first) + below(&r, 20);
+        // Before what the PMU has counted: all of it is one clock there.
+        const bool is_past = change == 7;
+        const uint64_t clock = (of_first < of_second) != is_past ? of_second : of_first;
+        const uint64_t gap = below(&r, 20);
         for (uint32_t i = 0; i < 2; i++)
-            begin_run(&p[i], runs, clock, false);
-        for (uint32_t k = 0; k < CLOCKS_OF_PHASE && p[0].tap; k++) {
+            begin_run(&p[i], runs, clock + gap, false);
+        for (uint32_t k = 0; k < (is_past ? 40 : CLOCKS_OF_PHASE); k++) {
             const uint32_t thread = runs == 1 ? 0 : runs == 2 || p[0].machine->harts[1]->now < p[0].machine->harts[0]->now;
             // In the clock of a write uops of the other thread may lack tags (docs/netburst.md).
             play_clock(&r, p, thread, &streams[thread], of, runs != BOTH_THREADS);
