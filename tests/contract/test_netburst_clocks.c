@@ -629,7 +629,43 @@ static void test_what_is_ignored_costs_no_tag(void **state) {
         }
 }
 
+// Loads of programs have the tag, and stores of system software. Thread 0 is a program whose clocks
+// nobody hears, so only loads are of interest, until thread 1 begins and thread 0 changes its mode.
+static void test_a_second_thread_ends_what_only_one_mode_needs(void **state) {
+    (void)state;
+    enum { STORES = 5 };
+    static played p[2];
+    begin_both(p);
+    write_both(p, 0x3bc, 0x04000400 | TL_ESCR_T0_USR); // uop_type
+    write_both(p, 0x3bd, 0x04000800 | TL_ESCR_T0_OS);
+    write_both(p, 0x3cc, 0x1000020f); // front_end_event, NBOGUS
+    write_both(p, TL_MSR_DS_AREA, AREA_AT);
+    write_both(p, TL_MSR_PEBS_ENABLE, TL_PEBS_MY_THREAD);
+    write_both(p, TL_MSR_CCCR + 16, CCCR_CRU2 | TL_CCCR_OVF_PMI_T0);
+    for (uint32_t i = 0; i < 2; i++)
+        p[i].machine->harts[0]->priv = TL_PRIV_U;
+    run_both(p);
+    const step of_program = {.n_insns = INSNS, .n_uops = UOPS, .clocks = 1, .priv = TL_PRIV_U};
+    for (uint32_t i = 0; i < MANY; i++)
+        play_both(p, &of_program);
+    assert_true(p[0].n_unheard > MANY / 2);
+    for (uint32_t i = 0; i < 2; i++)
+        begin_run(&p[i], BOTH_THREADS, p[i].machine->harts[0]->now, false);
+    const step trap = {.n_events = 1,
+                       .events = {{.step = TL_UOP_ALONE, .cls = TL_CLASS_ALU, .n_uops = 1, .has_retired = true}},
+                       .is_alone = true,
+                       .msr = TL_MSR_COUNTER,
+                       .clocks = CLOCKS_OF_ALONE,
+                       .priv = TL_PRIV_M};
+    play_both(p, &trap);
+    for (uint32_t i = 0; i < STORES; i++)
+        pass_through(p, (tl_uop_event){.cls = TL_CLASS_STORE, .n_uops = 1, .seq = i, .size_bytes = 8});
+    assert_int_equal(read_both(p, TL_MSR_COUNTER + 16), STORES);
+    end_both(p);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_second_thread_ends_what_only_one_mode_needs),
     cmocka_unit_test(test_a_clock_that_changes_the_privilege_is_of_the_one_before),
     cmocka_unit_test(test_reads_outside_lose_no_clock_of_many_stretches),
     cmocka_unit_test(test_a_counter_of_untagged_uops_counts_beside_one_of_tagged_ones),
