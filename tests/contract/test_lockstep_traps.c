@@ -128,7 +128,7 @@ static void put_code(const pair *p, rng *r, uint64_t at, uint32_t n_pieces, cons
 static void put_all_code(const pair *p, rng *r) {
     // csrr x30, sepc; addi x30, x30, 4; csrw sepc, x30; and the same of machine mode with x31
     static const uint32_t from_supervisor[] = {0x14102f73, 0x004f0f13, 0x141f1073, SRET};
-    // The same with ld a1, 0(tp), whose result is in flight at the return.
+    // from_load has ld a1, 0(tp) besides, whose result is in flight at the return.
     static const uint32_t from_load[] = {0x14102f73, 0x004f0f13, 0x141f1073, 0x00023583, SRET};
     const bool has_load = below(r, 2) == 0;
     static const uint32_t from_machine[] = {0x34102ff3, 0x004f8f93, 0x341f9073, MRET};

@@ -664,7 +664,41 @@ static void test_a_second_thread_ends_what_only_one_mode_needs(void **state) {
     end_both(p);
 }
 
+// Detectors select the trace cache while nobody hears clocks. A counter that begins later has none
+// of what happened then.
+static void test_a_counter_has_nothing_of_unheard_clocks(void **state) {
+    (void)state;
+    static const struct {
+        tl_netburst_event event;
+        uint32_t mask, cell, counter, cccr;
+    } rows[] = {{TL_NB_TC_MISC, 1 << 4, 4, 4, 0x00033000}, {TL_NB_TC_DELIVER_MODE, 7, 2, 4, 0x00033000}};
+    for (uint32_t k = 0; k < TL_COUNT_OF(rows); k++) {
+        static played p[2];
+        begin_both(p);
+        write_escr(p, rows[k].event, rows[k].mask, 0);
+        write_escr(p, TL_NB_UOP_TYPE, 1 << 1, 0);
+        write_both(p, 0x3cc, 0x1000020f); // front_end_event, NBOGUS
+        write_both(p, TL_MSR_DS_AREA, AREA_AT);
+        write_both(p, TL_MSR_PEBS_ENABLE, TL_PEBS_MY_THREAD);
+        write_both(p, TL_MSR_CCCR + 16, CCCR_CRU2 | TL_CCCR_OVF_PMI_T0);
+        run_both(p);
+        tick(p, 2);
+        const step grows = {.n_moved = 1, .cells = {(uint8_t)rows[k].cell}, .growths = {1}, .clocks = 1, .priv = TL_PRIV_M};
+        for (uint32_t i = 0; i < MANY; i++)
+            play_both(p, &grows);
+        assert_true(p[0].n_unheard > MANY / 2);
+        write_both(p, TL_MSR_CCCR + rows[k].counter, rows[k].cccr);
+        tick(p, MANY);
+        assert_int_equal(read_both(p, TL_MSR_COUNTER + rows[k].counter), 0);
+        play_both(p, &grows);
+        tick(p, 2);
+        assert_in_range(read_both(p, TL_MSR_COUNTER + rows[k].counter), 1, 2); // a flush weighs two
+        end_both(p);
+    }
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_counter_has_nothing_of_unheard_clocks),
     cmocka_unit_test(test_a_second_thread_ends_what_only_one_mode_needs),
     cmocka_unit_test(test_a_clock_that_changes_the_privilege_is_of_the_one_before),
     cmocka_unit_test(test_reads_outside_lose_no_clock_of_many_stretches),

@@ -71,7 +71,9 @@ static uint32_t select_of(uint64_t cccr) { return (uint32_t)(cccr >> TL_CCCR_SEL
 static uint32_t thread_mode_of(uint64_t cccr) { return (uint32_t)(cccr >> TL_CCCR_THREAD_LSB) & 3; }
 enum { MODE_NONE, MODE_SINGLE, MODE_BOTH, MODE_ANY };
 
-static tl_netburst_event event_of(const tl_netburst *n, tl_escr escr) {
+tl_escr tl_netburst_escr_of(const tl_netburst *n, uint32_t counter) { return tl_netburst_route(n, counter, select_of(n->cccr[counter])); }
+
+tl_netburst_event tl_netburst_event_of(const tl_netburst *n, tl_escr escr) {
     const uint64_t code = n->escr[escr] >> TL_ESCR_EVENT_LSB;
     const tl_escr pair = (tl_escr)(escr & ~1u);
     for (uint32_t e = 1; e < TL_NB_N_EVENTS; e++) {
@@ -87,7 +89,7 @@ static tl_used_escr used_of(const tl_netburst *n, tl_escr escr, uint32_t counter
     tl_used_escr used = {.escr = (uint8_t)escr, .contexts = tl_nbx_contexts_of(n, counter)};
     if (escr == TL_N_ESCRS)
         return used;
-    used.event = (uint8_t)event_of(n, escr);
+    used.event = (uint8_t)tl_netburst_event_of(n, escr);
     used.is_ti = tl_netburst_event_rows[used.event].is_ti;
     used.is_held = used.event == TL_NB_BSQ_ACTIVE_ENTRIES && n->errata[TL_ERRATUM_BSQ_ACTIVE_ALTERNATE];
     used.is_doubtful = used.event == TL_NB_BSQ_CACHE_REFERENCE && n->errata[TL_ERRATUM_BSQ_REF_FACTOR2];
@@ -136,7 +138,7 @@ static uint16_t times_of(const tl_netburst *n, uint32_t counter) {
 // false: the counter has no power, or its mode is none that one thread can have.
 static bool use_counter(tl_netburst *n, uint32_t i) {
     const uint64_t cccr = n->cccr[i];
-    const tl_escr escr = tl_netburst_route(n, i, select_of(cccr));
+    const tl_escr escr = tl_netburst_escr_of(n, i);
     if (is_gated(n, escr) || (n->n_threads == 1 && thread_mode_of(cccr) != MODE_ANY))
         return false;
     const tl_used_escr used = used_of(n, escr, i);

@@ -130,6 +130,20 @@ struct tl_netburst_feed {
 
 static tl_netburst_feed *feed_of(tl_clock_tap *tap) { return (tl_netburst_feed *)(void *)tap; }
 
+// ---- Classes.
+
+static bool is_load(tl_class cls) { return cls == TL_CLASS_LOAD || cls == TL_CLASS_FP_LOAD; }
+static bool is_store(tl_class cls) { return cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE; }
+static bool is_control(tl_class cls) { return cls == TL_CLASS_BRANCH || cls == TL_CLASS_JAL || cls == TL_CLASS_JALR; }
+
+static uint8_t front_tag(uint8_t kinds, tl_class cls) {
+    const uint32_t kind = is_load(cls) ? KIND_OF_LOADS : is_store(cls) ? KIND_OF_STORES : 0;
+    return kinds & kind ? TAG_FRONT : 0;
+}
+
+// A replay may tag them.
+static bool is_replayed(tl_class cls) { return is_load(cls) || is_store(cls) || is_control(cls); }
+
 // ---- Occurrences.
 
 static bool is_heard(const tl_netburst_feed *f, tl_netburst_event event) { return f->n->listeners[event] != 0; }
@@ -398,8 +412,8 @@ static void add_retired(tl_netburst_feed *f, feed_thread *t, uint8_t owner) {
     add(f, TL_NB_INSTR_COMPLETED, owner, insns, 1);
 }
 
-// ---- Clocks that nobody hears, because only precise counters run. They count what retires, and one
-// thread runs. Its clocks are as many equal ones, and nothing of them is told.
+// ---- Unheard clocks. No counter but precise ones runs, which count what retires, and one thread
+// runs. The core tells nothing of its clocks, which count as equal ones.
 
 static tl_netburst_occurrence front_end_event(uint8_t owner) { return (tl_netburst_occurrence){TL_NB_FRONT_END_EVENT, owner, 1, 1}; }
 
@@ -414,23 +428,23 @@ static void take_passed(tl_netburst_feed *f, uint32_t thread) {
 
 // Instructions of these classes may have a tag that a sampler counts.
 static uint32_t sampled_classes(const tl_netburst_feed *f, uint32_t thread) {
-    enum { LOADS = 1u << TL_CLASS_LOAD | 1u << TL_CLASS_FP_LOAD, STORES = 1u << TL_CLASS_STORE | 1u << TL_CLASS_FP_STORE };
-    enum { TRANSFERS = 1u << TL_CLASS_BRANCH | 1u << TL_CLASS_JAL | 1u << TL_CLASS_JALR };
     const feed_thread *t = &f->threads[thread];
     const uint8_t needed = f->needed_tags[thread];
-    uint32_t kinds = 0, classes = 0;
+    uint8_t kinds = 0;
+    uint32_t classes = 0;
     if (f->n->sampling[thread].n == 0)
         return 0;
     if (needed == 0 || needed >> TAG_EXEC_LSB || f->n->threads[thread]->is_restarted)
         return UINT32_MAX;
-    if (needed & TAG_REPLAY)
-        classes = LOADS | STORES | TRANSFERS;
-    for (uint32_t owner = 0; owner < TL_COUNT_OF(t->front_kinds) && (needed & TAG_FRONT); owner++)
+    for (uint32_t owner = 0; owner < TL_COUNT_OF(t->front_kinds); owner++)
         if (f->row.unheard == 0 || owner == t->run_owner)
             kinds |= t->front_kinds[owner];
-    if (f->tap.tells_all && (needed & TAG_FRONT)) // of kinds that were chosen meanwhile
+    if (f->tap.tells_all) // of kinds that were chosen meanwhile
         kinds = KIND_OF_LOADS | KIND_OF_STORES;
-    return classes | (kinds & KIND_OF_LOADS ? LOADS : 0) | (kinds & KIND_OF_STORES ? STORES : 0);
+    for (tl_class cls = 0; cls < TL_N_CLASSES; cls++)
+        if ((needed & front_tag(kinds, cls)) || ((needed & TAG_REPLAY) && is_replayed(cls)))
+            classes |= 1u << cls;
+    return classes;
 }
 
 static void choose_sampled(tl_netburst_feed *f, uint32_t thread) {
@@ -488,9 +502,9 @@ static void forget_growth(const tl_netburst_feed *f, feed_thread *t) {
     w->moved = 0;
     for (uint32_t k = 0; k < t->n_watched; k++)
         t->watched[k]->last = total_of(w, t->watched[k]);
-    t->delivers.last = t->delivers.is_watched ? total_of(w, &t->delivers) : 0;
-    t->builds.last = t->builds.is_watched ? total_of(w, &t->builds) : 0;
-    t->flushes.last = t->flushes.is_watched ? total_of(w, &t->flushes) : 0;
+    t->delivers.last = total_of(w, &t->delivers);
+    t->builds.last = total_of(w, &t->builds);
+    t->flushes.last = total_of(w, &t->flushes);
     t->n_insns = w->last[w->insns];
     t->n_uops = w->last[w->uops];
 }
@@ -839,20 +853,12 @@ static bool tags_owner(const tl_netburst *n, tl_escr escr, uint8_t owner) {
     return n->escr[escr] & owner && tl_netburst_has_power(n, escr);
 }
 
-static bool is_load(tl_class cls) { return cls == TL_CLASS_LOAD || cls == TL_CLASS_FP_LOAD; }
-static bool is_store(tl_class cls) { return cls == TL_CLASS_STORE || cls == TL_CLASS_FP_STORE; }
-
 static uint8_t front_kinds(const tl_netburst *n, uint8_t owner) {
     uint32_t kinds = 0;
     for (tl_escr escr = TL_RAT_ESCR0; escr <= TL_RAT_ESCR1; escr++)
         if (n->escr[escr] >> TL_ESCR_EVENT_LSB == tl_netburst_event_rows[TL_NB_UOP_TYPE].code && tags_owner(n, escr, owner))
             kinds |= (uint32_t)(n->escr[escr] >> TL_ESCR_MASK_LSB) & (KIND_OF_LOADS | KIND_OF_STORES);
     return (uint8_t)kinds;
-}
-
-static uint8_t front_tag(uint8_t kinds, tl_class cls) {
-    const uint32_t kind = is_load(cls) ? KIND_OF_LOADS : is_store(cls) ? KIND_OF_STORES : 0;
-    return kinds & kind ? TAG_FRONT : 0;
 }
 
 // The event of FIRM for this uop, and its mask bit.
@@ -917,8 +923,6 @@ typedef struct uop_tags {
 static uint8_t *tags_of(feed_thread *t, uint64_t seq) { return t->tags[seq % TL_MAX_IN_FLIGHT]; }
 
 // ---- Uops.
-
-static bool is_control(tl_class cls) { return cls == TL_CLASS_BRANCH || cls == TL_CLASS_JAL || cls == TL_CLASS_JALR; }
 
 // Mask bits of retired_branch_type, and of retired_mispred_branch_type, whose CALL is indirect.
 enum { TYPE_UNCONDITIONAL = 1, TYPE_CONDITIONAL = 2, TYPE_CALL = 4, TYPE_RETURN = 8, TYPE_INDIRECT = 16 };
@@ -1207,12 +1211,11 @@ static bool tell_may_retire(tl_clock_tap *tap, const tl_hart *h, uint32_t thread
         close_rows(f);
     if (was_restarted)
         choose_sampled(f, thread);
-    if (f->row.unheard != 0 && retires)
+    if (!retires)
+        note_access(f, thread, h, event, all_tags);
+    else if (f->row.unheard != 0)
         grant(f, thread);
-    if (retires)
-        return true;
-    note_access(f, thread, h, event, all_tags);
-    return false;
+    return retires;
 }
 
 // RISC-V has no flags. Numbers of registers in the order of the record: a0 a1 a2 a3 a4 a5 s0 sp,
@@ -1384,14 +1387,12 @@ static bool is_sampler(const tl_netburst *n, uint32_t counter) {
 static bool hears_tags(const tl_netburst *n) {
     bool hears = false;
     for (uint32_t i = 0; i < TL_NETBURST_COUNTERS; i++) {
-        const uint64_t cccr = n->cccr[i];
-        const tl_escr escr = tl_netburst_route(n, i, (uint32_t)(cccr >> TL_CCCR_SELECT_LSB & 7));
-        if (!(cccr & (TL_CCCR_ENABLE | TL_CCCR_CASCADE | TL_CCCR_EXTENDED_CASCADE)) || escr == TL_N_ESCRS || is_sampler(n, i))
+        const tl_escr escr = tl_netburst_escr_of(n, i);
+        const bool may_run = n->cccr[i] & (TL_CCCR_ENABLE | TL_CCCR_CASCADE | TL_CCCR_EXTENDED_CASCADE);
+        if (!may_run || escr == TL_N_ESCRS || is_sampler(n, i))
             continue;
-        const uint64_t event = n->escr[escr] >> TL_ESCR_EVENT_LSB;
-        for (uint32_t e = 1; e < TL_NB_N_EVENTS; e++)
-            if (tl_netburst_event_rows[e].pair == (escr & ~1u) && tl_netburst_event_rows[e].code == event)
-                hears |= tags_of_event((uint8_t)e) != 0 || e == TL_NB_INSTR_RETIRED;
+        const tl_netburst_event event = tl_netburst_event_of(n, escr);
+        hears |= tags_of_event((uint8_t)event) != 0 || event == TL_NB_INSTR_RETIRED;
     }
     return hears;
 }

@@ -132,6 +132,10 @@ void tl_netburst_configure(tl_netburst *n);
 void tl_netburst_settle(tl_netburst *n); // closes the lanes
 // The clocks in which all counters only add, if all goes on as it is. 0: rows cannot be counted.
 uint64_t tl_netburst_room_of_rows(tl_netburst *n);
+// The ESCR that the CCCR selects; TL_N_ESCRS: none.
+tl_escr tl_netburst_escr_of(const tl_netburst *n, uint32_t counter);
+// The event that the ESCR detects on this model; TL_NB_NO_EVENT: none.
+tl_netburst_event tl_netburst_event_of(const tl_netburst *n, tl_escr escr);
 // n > 0, and within the room
 void tl_netburst_count_rows(tl_netburst *n, const tl_netburst_rows *rows);
 void tl_netburst_update_lines(tl_netburst *n);
