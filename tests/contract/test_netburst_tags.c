@@ -125,7 +125,7 @@ static written random_write(rng *r, kind of) {
     enum { CRU = 3 << TL_CCCR_THREAD_LSB, OVF_PMI = TL_CCCR_OVF_PMI_T0 | TL_CCCR_OVF_PMI_T1 };
     const uint32_t counter = 12 + below(r, 6);
     switch (below(r, of.has_dispatches ? 9 : 7)) {
-    case 0: return random_escr(r, TL_NB_UOP_TYPE, 2 << below(r, 2) | (below(r, 2) ? 2u : 0), 0);
+    case 0: return random_escr(r, TL_NB_UOP_TYPE, 2u << below(r, 2) | (below(r, 2) ? 2u : 0), 0);
     case 1: {
         const tl_netburst_event event = heard[below(r, TL_COUNT_OF(heard))];
         return random_escr(r, event, random_mask(r, event, of.has_bogus), 0);
