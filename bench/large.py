@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Measures large programs that others wrote, threads, and system calls: tally stat beside plain qemu-riscv64.
 
-  bench/large.py [--quick] [--record | --targets | --costs] [--repeat N] [--tally FILE] [--large FOLDER] [--workloads FOLDER] [NAME...]
+  bench/large.py [--quick] [--record | --targets | --parts | --costs] [--repeat N] [--tally FILE] [--large FOLDER] [--workloads FOLDER] [NAME...]
 
 Speeds are millions of guest instructions per second of processor time, the fastest of N runs that take turns (default 3). Both have
 start-up in them. Processor time is that of all host threads: QEMU has one for each thread of the program, tally has one. Programs run on
@@ -11,7 +11,8 @@ more or less there. QEMU cannot start programs for programs, so it runs no copie
 docs/bench.md and the figure of README.md.
 
 --targets prints what a guest instruction of the large programs may cost, and does: nanoseconds by the shares of tally stat --host-profile.
-Its last columns are the speed beside QEMU if a part cost nothing. --costs runs them once under cachegrind, shorter, with 32 KiB of L1I and L1D and 1 MiB
+Its last columns are the speed beside QEMU if a part cost nothing. --parts tells translated code into parts: in a run with --repeat-part each costs
+twice. Its last columns are the speed beside QEMU if loads, stores, fetches and branches cost nothing on their hit paths, and if misses did. --costs runs them once under cachegrind, shorter, with 32 KiB of L1I and L1D and 1 MiB
 of L2, and prints host instructions and misses of the host's caches for each guest instruction. What QEMU and tally make themselves is "code".
 """
 import argparse
@@ -32,6 +33,7 @@ CACHES = ("--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576
 MODELS = re.compile(r"tl_(l1|l2|fetch|slot|tlb|translate|walk|server|dram|replacement|cache)|^(reach|ask_for_page|walk|miss)|tl_blocks_reenter|enter_fetched|tl_block_execute")
 MAKES_CODE = re.compile(r"tl_(emit|reg|code|blocks_(find|build|validate)|pend)|^(translate|emit|decode|x86)|tcg_|translat|liveness|optimize|disas|decode_insn")
 TARGETS = {"mean": 0.5, "least": 0.35, "harts": 0.9}  # reported, never asserted
+PARTS = ("data-lookup", "line-use", "page-use", "fetch-lookup", "fetch-use", "prediction")
 README_FIGURE = ("<!-- begin of what bench/large.py writes -->", "<!-- end of what bench/large.py writes -->")
 
 
@@ -61,12 +63,12 @@ def rows(root, guest, workloads, is_quick, is_short):
     }
 
 
-def command(args, tool, row, counts):
+def command(args, tool, row, counts, options=()):
     harts, is_rooted, words = row
     work = os.path.join(args.root, "work")
     if tool == "tally":
         root = ["--root", args.root] if is_rooted else []
-        return [args.tally, "stat", "-q", "-j", "-o", counts, "--set", f"harts={harts}", *root, "--",
+        return [args.tally, "stat", "-q", "-j", "-o", counts, *options, "--set", f"harts={harts}", *root, "--",
                 *(word.format(work="/work" if is_rooted else work) for word in words)]
     program = args.root + words[0] if is_rooted else words[0]
     return ["qemu-riscv64", "-L", args.root, *(word.format(work=work) for word in [program, *words[1:]])]
@@ -83,9 +85,13 @@ def spend(words, output):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def tools_of(row):
+    return ("tally",) if os.path.basename(row[2][0]) == "copies" else ("tally", "qemu")
+
+
 def measure(args, row, folder):
     counts = os.path.join(folder, "counts.json")
-    tools = ("tally",) if os.path.basename(row[2][0]) == "copies" else ("tally", "qemu")
+    tools = tools_of(row)
     seconds, outputs = dict.fromkeys(tools, float("inf")), set()
     for _ in range(args.repeat):
         for tool in tools:
@@ -100,8 +106,8 @@ def measure(args, row, folder):
 
 def shares_of(args, row, folder):
     """parts_of a run."""
-    words, profile = command(args, "tally", row, os.path.join(folder, "counts.json")), os.path.join(folder, "profile.json")
-    spend([*words[:2], "--host-profile", profile, *words[2:]], os.devnull)
+    profile = os.path.join(folder, "profile.json")
+    spend(command(args, "tally", row, os.path.join(folder, "counts.json"), ("--host-profile", profile)), os.devnull)
     with open(profile, encoding="utf-8") as file:
         return bench.parts_of(json.load(file)["shares"])
 
@@ -119,6 +125,32 @@ def print_targets(args, rows_of, folder):
         cells = [f"{ns:.2f}" for ns in (1e3 / theirs, 1e3 / ours, *(1e3 / ours * share for share in shares), 1e3 / theirs / least, 1e3 / theirs / mean)]
         print(f"| {name} | {' | '.join(cells)} | {' | '.join(f'{ratio:.2f}' for ratio in ratios[-1])} |", flush=True)
     print(f"| geometric mean |{' |' * 7} {' | '.join(f'{bench.geometric_mean(list(column)):.2f}' for column in zip(*ratios))} |")
+
+
+def print_parts(args, rows_of, folder):
+    """Nanoseconds for each guest instruction. All runs take turns, because the host changes while they run."""
+    rest = ("rest of translated code", "misses", "everything else")
+    print(f"| program | QEMU | tally | {' | '.join(PARTS)} | {' | '.join(rest)} | tally / QEMU | without hit paths | without misses | with the rest of translated code alone |")
+    print("|:--|" + "--:|" * (len(PARTS) + len(rest) + 6))
+    columns = []
+    for name, row in rows_of.items():
+        counts = os.path.join(folder, "counts.json")
+        runs = {"qemu": command(args, "qemu", row, counts), "tally": command(args, "tally", row, counts),
+                **{part: command(args, "tally", row, counts, ("--repeat-part", part)) for part in PARTS}}
+        seconds = dict.fromkeys(runs, float("inf"))
+        for _ in range(args.repeat):
+            for run, words in runs.items():
+                seconds[run] = min(seconds[run], spend(words, os.devnull))
+        ns = 1e9 / bench.tally_instructions(counts)
+        in_code, misses, others = (share * seconds["tally"] for share in shares_of(args, row, folder))
+        parts = [max(seconds[part] - seconds["tally"], 0) for part in PARTS]
+        in_rest = in_code - sum(parts)
+        if in_rest <= 0:
+            raise bench.Failure(f"{name}: its parts took longer than all of its translated code, because the host was busy; repeat more often")
+        cells = [seconds["qemu"], seconds["tally"], *parts, in_rest, misses, others]
+        columns.append([seconds["qemu"] / left for left in (seconds["tally"], seconds["tally"] - sum(parts), seconds["tally"] - misses, in_rest)])
+        print(f"| {name} | {' | '.join(f'{cell * ns:.2f}' for cell in cells)} | {' | '.join(f'{ratio:.2f}' for ratio in columns[-1])} |", flush=True)
+    print(f"| geometric mean |{' |' * (len(PARTS) + len(rest) + 2)} {' | '.join(f'{bench.geometric_mean(list(column)):.2f}' for column in zip(*columns))} |")
 
 
 def functions_of(path):
@@ -141,7 +173,7 @@ def print_costs(args, rows_of, folder):
     print("| program | | host instructions | code | models | making code | everything else | L1I misses | of L2, instructions | of L1D | of L2, data |")
     print("|:--|:--|" + "--:|" * 9)
     for name, row in rows_of.items():
-        for tool in ("tally", "qemu"):
+        for tool in tools_of(row):
             out, counts = os.path.join(folder, "cachegrind"), os.path.join(folder, "counts.json")
             words = ["valgrind", "--tool=cachegrind", "--smc-check=all", *CACHES, f"--cachegrind-out-file={out}", *command(args, tool, row, counts)]
             if tool == "qemu":
@@ -181,6 +213,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="runs about ten times shorter")
     parser.add_argument("--record", action="store_true", help="write docs/bench.md and README.md")
     parser.add_argument("--targets", action="store_true", help="print what targets leave for each part of the work")
+    parser.add_argument("--parts", action="store_true", help="print what the parts of translated code cost")
     parser.add_argument("--costs", action="store_true", help="print host instructions and misses, under cachegrind")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each")
     parser.add_argument("--tally", default=os.path.join(bench.TOP, "build", "tally"), help="the program under test")
@@ -193,9 +226,10 @@ def main():
     table = rows(args.root, guest, os.path.abspath(workloads), args.quick or args.costs, args.costs)
     if args.repeat < 1 or set(args.names) - set(table) or (args.record and args.names):
         parser.error(f"one round at least, names out of {', '.join(table)}, and no names with --record")
-    if args.targets or args.costs:
+    show = print_targets if args.targets else print_parts if args.parts else print_costs if args.costs else None
+    if show:
         with tempfile.TemporaryDirectory(prefix="tally-bench-") as folder:
-            (print_targets if args.targets else print_costs)(args, {name: table[name] for name in args.names or LARGE}, folder)
+            show(args, {name: table[name] for name in args.names or LARGE}, folder)
         return
     lines = ["| program | instructions | tally MIPS | qemu MIPS | tally / qemu |", "|:--|--:|--:|--:|--:|"]
     print("\n".join(lines), flush=True)

@@ -41,6 +41,7 @@ enum cli_option_id {
     OPT_ENGINE,
     OPT_CODE_CACHE,
     OPT_TRANSLATE_AFTER,
+    OPT_REPEAT_PART,
     OPT_SEED,
     OPT_SYSROOT,
     OPT_MONITOR,

@@ -389,6 +389,7 @@ static const value_row rows[] = {
      .shown = "--translate-after",
      .most = UINT32_MAX,
      .said = "write a number of runs up to 4294967295; 0 translates everything at once"},
+    {.id = OPT_REPEAT_PART, .kind = VALUE_TEXT, .offset = AT(run.repeated_part), .shown = "--repeat-part", .said = "the name is empty"},
     {.id = OPT_SEED, .kind = VALUE_NUMBER, .key = "seed=", .shown = "--seed", .said = "not a number"},
     {.id = OPT_SYSROOT, .kind = VALUE_TEXT, .offset = AT(run.sysroot), .shown = "--sysroot", .said = NO_FOLDER},
     {.id = OPT_MONITOR,

@@ -190,6 +190,13 @@ typedef struct tl_run_options {
     // TL_RUN_BOOT: file with the kernel's symbols for profiles, an ELF file (vmlinux) or text as
     // /proc/kallsyms and System.map have it. NULL: those of `kernel`, if it is an ELF file.
     const char *kernel_symbols;
+
+    // TL_ENGINE_TRANSLATE: translated code does a part of its work twice, the second time to no
+    // effect. The run takes longer by what the part costs on this host. No count depends on it.
+    // Parts: data-lookup, line-use, page-use (of a load or store); fetch-lookup, fetch-use (at the
+    // entry of a block); prediction (of a branch; whole beyond the first 64 KiB of code). NULL:
+    // none.
+    const char *repeated_part;
 } tl_run_options;
 
 TL_API void tl_run_options_init(tl_run_options *ret_options);

@@ -25,6 +25,17 @@ typedef enum tl_prefetch { TL_PREFETCH_NONE, TL_PREFETCH_NEXT_LINE } tl_prefetch
 typedef enum tl_write_policy { TL_WRITE_BACK, TL_WRITE_THROUGH } tl_write_policy;
 typedef enum tl_l2_fill { TL_FILL_MISS, TL_FILL_EVICT } tl_l2_fill;
 typedef enum tl_first_tlb_drop { TL_DROP_MATCHING, TL_DROP_ALL } tl_first_tlb_drop;
+// Work of translated code that an access, an entry of a block or a branch has on its hit path.
+typedef enum tl_code_part {
+    TL_CODE_PART_NONE,
+    TL_CODE_DATA_LOOK_UP,  // is the line of an access in the L1D
+    TL_CODE_LINE_USE,      // stamp of that line
+    TL_CODE_PAGE_USE,      // stamp of its page in the DTLB
+    TL_CODE_FETCH_LOOK_UP, // is the line of a block in the L1I
+    TL_CODE_FETCH_USE,     // stamps of that line and of its page in the ITLB
+    TL_CODE_PREDICTION,    // BTB, counter and history of a branch
+    TL_N_CODE_PARTS
+} tl_code_part;
 typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN, TL_BP_TAGE } tl_bp_kind;
 
 typedef struct tl_cache_config {
@@ -219,7 +230,10 @@ typedef struct tl_config {
     uint32_t n_cold_runs; // of a block before it is translated
     // Translated code of a hart beyond this is dense: its size costs more than its instructions.
     uint32_t sparse_code_bytes;
+    tl_code_part repeated_part; // translated code does it twice, and counts it once
 } tl_config;
+// As tl_run_options.repeated_part names them; NULL for TL_CODE_PART_NONE.
+extern const char *const tl_code_part_names[TL_N_CODE_PARTS];
 
 // Harts that share a core and its first-level caches.
 static inline uint32_t tl_config_core_threads(const tl_config *config) {

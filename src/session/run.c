@@ -151,7 +151,7 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
     o->roi_stop = session->plan->outline->header.roi_stop;
     o->fast_forward_to = NULL; // so has that place
     const char **strings[] = {&o->program,        &o->sysroot, &o->root,   &o->bios, &o->kernel,
-                              &o->kernel_symbols, &o->initrd,  &o->append, &o->disk};
+                              &o->kernel_symbols, &o->initrd,  &o->append, &o->disk, &o->repeated_part};
     for (size_t i = 0; i < TL_COUNT_OF(strings); i++) {
         if (!*strings[i])
             continue;
@@ -162,6 +162,25 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
     return TL_OK;
 }
 
+static tl_status choose_part(const tl_run_options *options, const tl_engine_type *core, tl_config *config, tl_error *err) {
+    if (!options->repeated_part)
+        return TL_OK;
+    if (core != tl_session_engine(TL_ENGINE_TRANSLATE, TL_ISA_RISCV64))
+        return tl_fail(err, TL_EINVAL,
+                       "engine %s makes no translated code, of which a part could be repeated; use a RISC-V machine with in-order harts "
+                       "and --engine translate",
+                       core->name);
+    uint32_t part = TL_N_CODE_PARTS - 1;
+    while (part != TL_CODE_PART_NONE && strcmp(tl_code_part_names[part], options->repeated_part) != 0)
+        part--;
+    if (part == TL_CODE_PART_NONE)
+        return tl_fail(err, TL_EINVAL,
+                       "translated code has no part %s: parts are data-lookup, line-use, page-use, fetch-lookup, fetch-use and prediction",
+                       options->repeated_part);
+    config->repeated_part = (tl_code_part)part;
+    return TL_OK;
+}
+
 // The fastest engine may turn out to be one that this host forbids, by a policy against executable
 // memory say.
 static tl_status new_machine(tl_session *session, const tl_run_options *options, const tl_engine_type *core, tl_error *err) {
@@ -169,8 +188,11 @@ static tl_status new_machine(tl_session *session, const tl_run_options *options,
     if (options->code_cache_bytes != 0)
         plan->config.code_cache_bytes = (uint32_t)options->code_cache_bytes;
     plan->config.n_cold_runs = (uint32_t)options->translate_after_runs;
+    tl_status status = choose_part(options, core, &plan->config, err);
+    if (status != TL_OK)
+        return status;
     plan->outline->header.engine = core->name;
-    tl_status status = tl_machine_new(&plan->config, core, &session->machine, err);
+    status = tl_machine_new(&plan->config, core, &session->machine, err);
     if (status == TL_EACCESS && options->engine == TL_ENGINE_FASTEST && core != tl_session_engine(TL_ENGINE_INTERP, plan->config.isa)) {
         core = &tl_engine_interp;
         status = tl_machine_new(&plan->config, core, &session->machine, err);

@@ -225,7 +225,7 @@ def a_terminal_sees_how_far_long_work_is():
 def bad_values_are_named_with_a_remedy():
     for words in (["-I", "x"], ["-I", "0"], ["-I", "1Mms"], ["-I", "10 ms"], ["-r", "0"], ["-r", "many"], ["--timeout", "-1"],
                   ["--timeout", "0"], ["--timeout", "1x"], ["--max-insns", "0"], ["--max-insns", "1.5"], ["--harts", "two"],
-                  ["--seed", "-1"], ["--engine", "fast"], ["--code-cache", "191KiB"], ["--code-cache", "2G"], ["--code-cache", "big"], ["--code-cache", "0"], ["--translate-after", "-1"], ["--translate-after", "5G"], ["--set", "ways"], ["--set", "=4"], ["--env", "=x"],
+                  ["--seed", "-1"], ["--engine", "fast"], ["--code-cache", "191KiB"], ["--code-cache", "2G"], ["--code-cache", "big"], ["--code-cache", "0"], ["--translate-after", "-1"], ["--translate-after", "5G"], ["--repeat-part", ""], ["--set", "ways"], ["--set", "=4"], ["--env", "=x"],
                   ["--env", "NOT_SET_ANYWHERE"], ["--roi", ""], ["--roi", ":b"], ["--roi", "a:"], ["--roi", "a:b:c"],
                   ["-e", ""], ["-M", ""], ["-x", ""], ["-o", ""], ["--machine", ""]):
         fails(["stat", *words, "--", "x"], 2, words[0].lstrip("-") if len(words[0]) > 2 else words[0])
@@ -3471,6 +3471,17 @@ def perf_learns_the_names_of_translated_code():
     fails(["stat", "--perf", "mab", *program("exit", 0)], 2, "--perf mab", "map", "jitdump")
     fails(["stat", "--perf", "map", "-r", "2", *program("exit", 0)], 2, "--perf", "-r 2")
     fails(["stat", "--perf", "map", "--engine", "interp", *program("exit", 0)], 2, "interp", "--engine translate")
+
+
+@guest
+def a_repeated_part_leaves_counts_as_they_are():
+    fails(["stat", "--repeat-part", "stamps", *program("exit", 0)], 2, "stamps", "line-use")
+    fails(["stat", "--repeat-part", "line-use", "--engine", "interp", *program("exit", 0)], 2, "interp", "--engine translate")
+    if platform.machine() != "x86_64":
+        raise Skip("no translator on this host")
+    counts = report("--translate-after", "0", *program("roi"))[0]
+    for part in ("data-lookup", "line-use", "page-use", "fetch-lookup", "fetch-use", "prediction"):
+        equal(report("--translate-after", "0", "--repeat-part", part, *program("roi"))[0], counts, part)
 
 
 @guest

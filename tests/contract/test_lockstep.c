@@ -10,6 +10,7 @@
 #include "engines.h"
 #include "isa/rv/insn.h"
 #include "machine/machine.h"
+#include "model/code_log.h"
 #include "random_code.h"
 
 enum { CODE_BYTES = 48 << 10, DATA_BYTES = 256 << 10, DATA_OFFSET = 1 << 20 };
@@ -343,7 +344,74 @@ static void test_longest_blocks_agree(void **state) {
     }
 }
 
+#ifdef TL_HAS_TRANSLATOR
+typedef struct code_meter {
+    tl_code_log log;
+    uint64_t n_bytes;
+} code_meter;
+
+static void measure_piece(tl_code_log *log, const tl_hart *h, const tl_code_piece *piece) {
+    (void)h;
+    ((code_meter *)log)->n_bytes += piece->n_bytes;
+}
+
+// Translated code of one loop with loads, stores and a branch that is taken.
+static uint64_t code_bytes_with(tl_code_part part, const fast_engine *engine) {
+    static const uint32_t code[] = {
+        0x00053283, // ld t0, 0(a0)
+        0x00553423, // sd t0, 8(a0)
+        0x01053283, // ld t0, 16(a0)
+        0xfff58593, // addi a1, a1, -1
+        0xfe0598e3, // bnez a1, -16
+        0x0000006f, // j .
+    };
+    tl_config config;
+    tl_config_default(&config);
+    config.ram_bytes = 16 << 20;
+    config.repeated_part = part;
+    tl_machine *machine;
+    tl_error err = {0};
+    assert_int_equal(machine_with(engine, &config, &machine, &err), TL_OK);
+    tl_hart *h = machine->harts[0];
+    code_meter meter = {.log.publish = measure_piece};
+    h->code_log = &meter.log;
+    memcpy(machine->ram, code, sizeof code);
+    h->pc = TL_RAM_BASE_PADDR;
+    tl_rv(h)->x[10] = TL_RAM_BASE_PADDR + DATA_OFFSET;
+    tl_rv(h)->x[11] = 1000;
+    h->insn_limit = 5000;
+    h->horizon = UINT64_MAX;
+    (void)h->engine->run(h);
+    assert_int_equal(h->instret, 5000);
+    tl_machine_free(machine);
+    return meter.n_bytes;
+}
+
+static void test_a_repeated_part_takes_code_and_changes_nothing(void **state) {
+    (void)state;
+    for (uint32_t e = 0; e < TL_COUNT_OF(fast_engines); e++) {
+        const fast_engine *engine = &fast_engines[e];
+        if (engine->engine != &tl_engine_translate)
+            continue;
+        const uint64_t n_bytes = code_bytes_with(TL_CODE_PART_NONE, engine);
+        for (uint32_t part = TL_CODE_PART_NONE + 1; part < TL_N_CODE_PARTS; part++) {
+            // The code of a branch in dense code is in a thunk.
+            if (part != TL_CODE_PREDICTION || engine->sparse_code_bytes != 0)
+                assert_in_range(code_bytes_with((tl_code_part)part, engine), n_bytes + 6, 2 * n_bytes);
+            tl_config config;
+            tl_config_default(&config);
+            config.ram_bytes = 16 << 20;
+            config.repeated_part = (tl_code_part)part;
+            run_pair_of(engine, &config, 50 + part, n_stops() / 3, false);
+        }
+    }
+}
+#endif
+
 static const struct CMUnitTest tests[] = {
+#ifdef TL_HAS_TRANSLATOR
+    cmocka_unit_test(test_a_repeated_part_takes_code_and_changes_nothing),
+#endif
     cmocka_unit_test(test_longest_blocks_agree),
     cmocka_unit_test(test_loop_that_takes_its_own_line_away_agrees),
     cmocka_unit_test(test_random_code_agrees_on_one_hart),

@@ -159,6 +159,15 @@ static void emit_train(tl_translator *t, bool is_taken) {
     if (is_taken)
         x86_add_ri(e, RDX, 1);
     x86_store(e, TL_HART(bp.history), RDX);
+    if (tl_times(t, TL_CODE_PREDICTION) > 1) { // all that follows, to no effect
+        x86_store(e, TL_HART(bp.history), RDX);
+        x86_load_u8(e, RAX, counter);
+        x86_load_u8(e, RDX, OUTCOME(next, is_taken, RAX, 0));
+        x86_store8(e, counter, RAX);
+        x86_load(e, RDX, OUTCOME(cycles, is_taken, RAX, 3));
+        x86_add32_rr(e, RAX, RAX);
+        x86_paddd_rm(e, XMM0, OUTCOME(counts, is_taken, RAX, 3));
+    }
     x86_load_u8(e, RAX, counter);
     x86_load_u8(e, RDX, OUTCOME(next, is_taken, RAX, 0));
     x86_store8(e, counter, RDX);
@@ -214,15 +223,21 @@ static void emit_branch_tail(tl_translator *t, uint64_t pc, uint64_t target, boo
 static void emit_counter_of_rcx(tl_translator *t) {
     x86 *e = &t->e;
     const tl_bpred *bp = &t->store->hart->bp;
-    x86_shr32_ri(e, RCX, 1);
-    x86_load(e, RDX, TL_HART(bp.history));
-    if (bp->history_mask != 0) {
-        x86_zext32_rr(e, RAX, RDX);
-        x86_and32_ri(e, RAX, (int32_t)(uint32_t)bp->history_mask);
-        x86_xor32_rr(e, RCX, RAX);
+    for (uint32_t left = tl_times(t, TL_CODE_PREDICTION); left > 0; left--) {
+        if (left > 1)
+            x86_push_r(e, RCX);
+        x86_shr32_ri(e, RCX, 1);
+        x86_load(e, RDX, TL_HART(bp.history));
+        if (bp->history_mask != 0) {
+            x86_zext32_rr(e, RAX, RDX);
+            x86_and32_ri(e, RAX, (int32_t)(uint32_t)bp->history_mask);
+            x86_xor32_rr(e, RCX, RAX);
+        }
+        x86_and32_ri(e, RCX, (int32_t)bp->counter_mask);
+        emit_counter_address(t);
+        if (left > 1)
+            x86_pop_r(e, RCX);
     }
-    x86_and32_ri(e, RCX, (int32_t)bp->counter_mask);
-    emit_counter_address(t);
 }
 
 // In a thunk: `offset` becomes an address in `table`. Keeps `scratch`, which is another register.
@@ -243,15 +258,21 @@ static void emit_add_table(tl_translator *t, int offset, const void *table, int 
 static void emit_btb_of_rcx(tl_translator *t, uint8_t *miss[2]) {
     x86 *e = &t->e;
     const tl_bpred *bp = &t->store->hart->bp;
-    x86_zext32_rr(e, RAX, RCX);
-    // An entry has 16 bytes, and bit 0 of a pc is 0.
-    x86_and32_ri(e, RAX, (int32_t)(bp->btb_mask << 1));
-    x86_shl32_ri(e, RAX, 3);
-    emit_add_table(t, RAX, bp->btb, RCX);
-    x86_cmp_rm(e, RCX, at_base(RAX, offsetof(tl_btb_entry, pc)));
-    miss[0] = x86_jcc(e, CC_NE);
-    x86_cmp_rm(e, RDX, at_base(RAX, offsetof(tl_btb_entry, target)));
-    miss[1] = x86_jcc(e, CC_NE);
+    for (uint32_t left = tl_times(t, TL_CODE_PREDICTION);;) {
+        x86_zext32_rr(e, RAX, RCX);
+        // An entry has 16 bytes, and bit 0 of a pc is 0.
+        x86_and32_ri(e, RAX, (int32_t)(bp->btb_mask << 1));
+        x86_shl32_ri(e, RAX, 3);
+        emit_add_table(t, RAX, bp->btb, RCX);
+        x86_cmp_rm(e, RCX, at_base(RAX, offsetof(tl_btb_entry, pc)));
+        miss[0] = x86_jcc(e, CC_NE);
+        x86_cmp_rm(e, RDX, at_base(RAX, offsetof(tl_btb_entry, target)));
+        miss[1] = x86_jcc(e, CC_NE);
+        if (--left == 0)
+            return;
+        x86_patch(miss[0], e->at);
+        x86_patch(miss[1], e->at);
+    }
 }
 
 static void emit_fill(tl_translator *t, uint8_t *const miss[2]) {

@@ -67,26 +67,35 @@ typedef struct access {   // the straight path of one access
 static uint8_t *emit_slot(tl_translator *t, uint32_t size_bytes, bool is_store) {
     x86 *e = &t->e;
     const tl_hart *h = t->store->hart;
-    x86_zext32_rr(e, RCX, RAX);
-    if (h->line_log2 > SLOT_LOG2)
-        x86_shr32_ri(e, RCX, h->line_log2 - SLOT_LOG2);
-    else if (h->line_log2 < SLOT_LOG2)
-        x86_shl32_ri(e, RCX, SLOT_LOG2 - h->line_log2);
-    x86_or_ri(e, RCX, (SLOT_REST - SLOTS_BYTES));
-    x86_mov_rr(e, RDX, RAX);
-    x86_and_ri(e, RDX, (int32_t)(int64_t)(h->line_mask | (size_bytes - 1)));
-    x86_cmp_rm(e, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
-    return x86_jcc(e, CC_NE);
+    for (uint32_t left = tl_times(t, TL_CODE_DATA_LOOK_UP);;) {
+        x86_zext32_rr(e, RCX, RAX);
+        if (h->line_log2 > SLOT_LOG2)
+            x86_shr32_ri(e, RCX, h->line_log2 - SLOT_LOG2);
+        else if (h->line_log2 < SLOT_LOG2)
+            x86_shl32_ri(e, RCX, SLOT_LOG2 - h->line_log2);
+        x86_or_ri(e, RCX, (SLOT_REST - SLOTS_BYTES));
+        x86_mov_rr(e, RDX, RAX);
+        x86_and_ri(e, RDX, (int32_t)(int64_t)(h->line_mask | (size_bytes - 1)));
+        x86_cmp_rm(e, RDX, data_slot(t, is_store ? offsetof(tl_data_slot, write_tag) : offsetof(tl_data_slot, read_tag)));
+        if (--left == 0)
+            return x86_jcc(e, CC_NE);
+        uint8_t *on = x86_jcc_short(e, CC_NE);
+        x86_patch_short(on, e->at);
+    }
 }
 
 // rcx = that of emit_slot. The line and the page of the slot are used now. Spends rdx.
 static void emit_stamps(tl_translator *t) {
     x86 *e = &t->e;
     x86_inc_r(e, RBP);
-    x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, line_stamp)));
-    x86_store(e, at_index(R14, RDX, 3, 0), RBP);
-    x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
-    x86_store(e, at_index(R14, RDX, 3, 0), RBP);
+    for (uint32_t i = 0; i < tl_times(t, TL_CODE_LINE_USE); i++) {
+        x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, line_stamp)));
+        x86_store(e, at_index(R14, RDX, 3, 0), RBP);
+    }
+    for (uint32_t i = 0; i < tl_times(t, TL_CODE_PAGE_USE); i++) {
+        x86_load32(e, RDX, data_slot(t, offsetof(tl_data_slot, page_stamp)));
+        x86_store(e, at_index(R14, RDX, 3, 0), RBP);
+    }
 }
 
 // rax = vaddr on entry; rcx and rdx are spent.

@@ -38,8 +38,14 @@ static x86_mem fetch_slot(const tl_translator *t, uint64_t vline, size_t field) 
 
 static void emit_slot_compare(tl_translator *t, uint64_t vline, uint64_t pline) {
     x86 *e = &t->e;
-    x86_mov_ri(e, RAX, tl_fetch_key(vline, pline - TL_RAM_BASE_PADDR));
-    x86_cmp_rm(e, RAX, fetch_slot(t, vline, offsetof(tl_fetch_slot, key)));
+    for (uint32_t left = tl_times(t, TL_CODE_FETCH_LOOK_UP);;) {
+        x86_mov_ri(e, RAX, tl_fetch_key(vline, pline - TL_RAM_BASE_PADDR));
+        x86_cmp_rm(e, RAX, fetch_slot(t, vline, offsetof(tl_fetch_slot, key)));
+        if (--left == 0)
+            return;
+        uint8_t *on = x86_jcc_short(e, CC_NE);
+        x86_patch_short(on, e->at);
+    }
 }
 
 static uint8_t *emit_slot_check(tl_translator *t, uint64_t vline, uint64_t pline) {
@@ -54,10 +60,12 @@ static void emit_horizon_compare(tl_translator *t) {
 static void emit_stamps(tl_translator *t, uint64_t vline) {
     x86 *e = &t->e;
     x86_inc_r(e, RBP);
-    x86_load32(e, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, line_stamp)));
-    x86_store(e, at_index(R14, RCX, 3, 0), RBP);
-    x86_load32(e, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, page_stamp)));
-    x86_store(e, at_index(R14, RCX, 3, 0), RBP);
+    for (uint32_t i = 0; i < tl_times(t, TL_CODE_FETCH_USE); i++) {
+        x86_load32(e, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, line_stamp)));
+        x86_store(e, at_index(R14, RCX, 3, 0), RBP);
+        x86_load32(e, RCX, fetch_slot(t, vline, offsetof(tl_fetch_slot, page_stamp)));
+        x86_store(e, at_index(R14, RCX, 3, 0), RBP);
+    }
 }
 
 // In dense code, emit_entry for a block of one line. Both failures share one long jump, which
