@@ -12,7 +12,7 @@ docs/bench.md and the figure of README.md.
 
 --targets prints what a guest instruction of the large programs may cost, and does: nanoseconds by the shares of tally stat --host-profile.
 Its last columns are the speed beside QEMU if a part cost nothing. --parts tells translated code into parts: in a run with --repeat-part each costs
-twice. Its last columns are the speed beside QEMU if loads, stores, fetches and branches cost nothing on their hit paths, and if misses did. --costs runs them once under cachegrind, shorter, with 32 KiB of L1I and L1D and 1 MiB
+twice. Its last columns are the speed beside QEMU if hit paths of loads, stores, fetches and branches cost nothing, if misses did, and both. --costs runs them once under cachegrind, shorter, with 32 KiB of L1I and L1D and 1 MiB
 of L2, and prints host instructions and misses of the host's caches for each guest instruction. What QEMU and tally make themselves is "code".
 """
 import argparse
@@ -33,7 +33,7 @@ CACHES = ("--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576
 MODELS = re.compile(r"tl_(l1|l2|fetch|slot|tlb|translate|walk|server|dram|replacement|cache)|^(reach|ask_for_page|walk|miss)|tl_blocks_reenter|enter_fetched|tl_block_execute")
 MAKES_CODE = re.compile(r"tl_(emit|reg|code|blocks_(find|build|validate)|pend)|^(translate|emit|decode|x86)|tcg_|translat|liveness|optimize|disas|decode_insn")
 TARGETS = {"mean": 0.5, "least": 0.35, "harts": 0.9}  # reported, never asserted
-PARTS = ("data-lookup", "line-use", "page-use", "fetch-lookup", "fetch-use", "prediction")
+PARTS = ("data-lookup", "line-use", "page-use", "fetch-lookup", "fetch-use", "prediction", "hit-path")
 README_FIGURE = ("<!-- begin of what bench/large.py writes -->", "<!-- end of what bench/large.py writes -->")
 
 
@@ -130,8 +130,9 @@ def print_targets(args, rows_of, folder):
 def print_parts(args, rows_of, folder):
     """Nanoseconds for each guest instruction. All runs take turns, because the host changes while they run."""
     rest = ("rest of translated code", "misses", "everything else")
-    print(f"| program | QEMU | tally | {' | '.join(PARTS)} | {' | '.join(rest)} | tally / QEMU | without hit paths | without misses | with the rest of translated code alone |")
-    print("|:--|" + "--:|" * (len(PARTS) + len(rest) + 6))
+    bounds = ("tally / QEMU", "without hit path", "without misses", "without both")
+    print(f"| program | QEMU | tally | {' | '.join((*PARTS, *rest, *bounds))} |")
+    print("|:--|" + "--:|" * (2 + len(PARTS) + len(rest) + len(bounds)))
     columns = []
     for name, row in rows_of.items():
         counts = os.path.join(folder, "counts.json")
@@ -142,15 +143,17 @@ def print_parts(args, rows_of, folder):
             for run, words in runs.items():
                 seconds[run] = min(seconds[run], spend(words, os.devnull))
         ns = 1e9 / bench.tally_instructions(counts)
-        in_code, misses, others = (share * seconds["tally"] for share in shares_of(args, row, folder))
-        parts = [max(seconds[part] - seconds["tally"], 0) for part in PARTS]
-        in_rest = in_code - sum(parts)
-        if in_rest <= 0:
-            raise bench.Failure(f"{name}: its parts took longer than all of its translated code, because the host was busy; repeat more often")
-        cells = [seconds["qemu"], seconds["tally"], *parts, in_rest, misses, others]
-        columns.append([seconds["qemu"] / left for left in (seconds["tally"], seconds["tally"] - sum(parts), seconds["tally"] - misses, in_rest)])
+        theirs, ours = seconds["qemu"], seconds["tally"]
+        in_code, misses, others = (share * ours for share in shares_of(args, row, folder))
+        parts = [max(seconds[part] - ours, 0) for part in PARTS]
+        hit_path = parts[-1]
+        cells = [theirs, ours, *parts, in_code - hit_path, misses, others]
+        columns.append([theirs / left for left in (ours, ours - hit_path, ours - misses, ours - misses - hit_path)])
+        if min(columns[-1]) < 0:
+            raise bench.Failure(f"{name}: its hit path took longer than all of its run, because the host was busy; repeat more often")
         print(f"| {name} | {' | '.join(f'{cell * ns:.2f}' for cell in cells)} | {' | '.join(f'{ratio:.2f}' for ratio in columns[-1])} |", flush=True)
-    print(f"| geometric mean |{' |' * (len(PARTS) + len(rest) + 2)} {' | '.join(f'{bench.geometric_mean(list(column)):.2f}' for column in zip(*columns))} |")
+    means = " | ".join(f"{bench.geometric_mean(list(column)):.2f}" for column in zip(*columns))
+    print(f"| geometric mean |{' |' * (2 + len(PARTS) + len(rest))} {means} |")
 
 
 def functions_of(path):

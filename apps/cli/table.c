@@ -473,8 +473,8 @@ const cli_option cli_option_rows[] = {
      NULL},
     {R, OPT_REPEAT_PART, 0, "repeat-part", "PART", MACHINE,
      "Translated code does PART of its work twice, so that the time a run takes more is what PART costs on this host: data-lookup, line-use or "
-     "page-use of a load or store; fetch-lookup or fetch-use of a block; prediction of a branch. Counts are the same.",
-     "data-lookup line-use page-use fetch-lookup fetch-use prediction"},
+     "page-use of a load or store; fetch-lookup or fetch-use of a block; prediction of a branch; hit-path, all of these. Counts are the same.",
+     "data-lookup line-use page-use fetch-lookup fetch-use prediction hit-path"},
     {R | U | P | A | W, OPT_SEED, 0, "seed", "N", MACHINE, "Seed of random replacement and of the randomness the program gets. Default: 1.",
      NULL},
 

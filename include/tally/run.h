@@ -194,8 +194,8 @@ typedef struct tl_run_options {
     // TL_ENGINE_TRANSLATE: translated code does a part of its work twice, the second time to no
     // effect. The run takes longer by what the part costs on this host. No count depends on it.
     // Parts: data-lookup, line-use, page-use (of a load or store); fetch-lookup, fetch-use (at the
-    // entry of a block); prediction (of a branch; whole beyond the first 64 KiB of code). NULL:
-    // none.
+    // entry of a block); prediction (of a branch; whole beyond the first 64 KiB of code); hit-path
+    // (all of these). NULL: none.
     const char *repeated_part;
 } tl_run_options;
 

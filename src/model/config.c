@@ -132,6 +132,7 @@ void tl_config_default(tl_config *ret_config) {
 const char *const tl_code_part_names[TL_N_CODE_PARTS] = {
     [TL_CODE_DATA_LOOK_UP] = "data-lookup",   [TL_CODE_LINE_USE] = "line-use",   [TL_CODE_PAGE_USE] = "page-use",
     [TL_CODE_FETCH_LOOK_UP] = "fetch-lookup", [TL_CODE_FETCH_USE] = "fetch-use", [TL_CODE_PREDICTION] = "prediction",
+    [TL_CODE_HIT_PATH] = "hit-path",
 };
 
 static const tl_key *own_key(const char *path) {

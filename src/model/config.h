@@ -34,6 +34,7 @@ typedef enum tl_code_part {
     TL_CODE_FETCH_LOOK_UP, // is the line of a block in the L1I
     TL_CODE_FETCH_USE,     // stamps of that line and of its page in the ITLB
     TL_CODE_PREDICTION,    // BTB, counter and history of a branch
+    TL_CODE_HIT_PATH,      // all of these
     TL_N_CODE_PARTS
 } tl_code_part;
 typedef enum tl_bp_kind { TL_BP_BHT, TL_BP_GSHARE, TL_BP_BTFN, TL_BP_NOT_TAKEN, TL_BP_TAGE } tl_bp_kind;

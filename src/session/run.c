@@ -174,9 +174,10 @@ static tl_status choose_part(const tl_run_options *options, const tl_engine_type
     while (part != TL_CODE_PART_NONE && strcmp(tl_code_part_names[part], options->repeated_part) != 0)
         part--;
     if (part == TL_CODE_PART_NONE)
-        return tl_fail(err, TL_EINVAL,
-                       "translated code has no part %s: parts are data-lookup, line-use, page-use, fetch-lookup, fetch-use and prediction",
-                       options->repeated_part);
+        return tl_fail(
+            err, TL_EINVAL,
+            "translated code has no part %s: parts are data-lookup, line-use, page-use, fetch-lookup, fetch-use, prediction and hit-path",
+            options->repeated_part);
     config->repeated_part = (tl_code_part)part;
     return TL_OK;
 }

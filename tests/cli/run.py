@@ -3480,7 +3480,7 @@ def a_repeated_part_leaves_counts_as_they_are():
     if platform.machine() != "x86_64":
         raise Skip("no translator on this host")
     counts = report("--translate-after", "0", *program("roi"))[0]
-    for part in ("data-lookup", "line-use", "page-use", "fetch-lookup", "fetch-use", "prediction"):
+    for part in ("data-lookup", "line-use", "page-use", "fetch-lookup", "fetch-use", "prediction", "hit-path"):
         equal(report("--translate-after", "0", "--repeat-part", part, *program("roi"))[0], counts, part)
 
 

@@ -103,7 +103,10 @@ static inline void tl_emit_elsewhere(tl_translator *t) {
 
 // How often to emit a part of the hit path (tl_config.repeated_part). The second time changes
 // nothing.
-static inline uint32_t tl_times(const tl_translator *t, tl_code_part part) { return t->store->hart->config->repeated_part == part ? 2 : 1; }
+static inline uint32_t tl_times(const tl_translator *t, tl_code_part part) {
+    const tl_code_part repeated = t->store->hart->config->repeated_part;
+    return repeated == part || repeated == TL_CODE_HIT_PATH ? 2 : 1;
+}
 
 // Guest registers: registers.c. rd is an instruction's destination, 32 the sink.
 // Host register of a guest register, or -1: it is in the hart.
