@@ -89,17 +89,22 @@ def tools_of(row):
     return ("tally",) if os.path.basename(row[2][0]) == "copies" else ("tally", "qemu")
 
 
+def fastest(args, runs, row, folder):
+    """{run: processor seconds} of {run: words}, the least of args.repeat rounds in turns."""
+    seconds, outputs, output = dict.fromkeys(runs, float("inf")), set(), os.path.join(folder, "output")
+    for _ in range(args.repeat):
+        for run, words in runs.items():
+            seconds[run] = min(seconds[run], spend(words, output))
+            outputs.add(bench.digest(output))
+    if len(outputs) != 1:
+        raise bench.Failure(f"{' '.join(row[2])}: output differs between {' and '.join(runs)}")
+    return seconds
+
+
 def measure(args, row, folder):
     counts = os.path.join(folder, "counts.json")
     tools = tools_of(row)
-    seconds, outputs = dict.fromkeys(tools, float("inf")), set()
-    for _ in range(args.repeat):
-        for tool in tools:
-            output = os.path.join(folder, "output")
-            seconds[tool] = min(seconds[tool], spend(command(args, tool, row, counts), output))
-            outputs.add(bench.digest(output))
-    if len(outputs) != 1:
-        raise bench.Failure(f"{' '.join(row[2])}: output differs between tally and qemu-riscv64")
+    seconds = fastest(args, {tool: command(args, tool, row, counts) for tool in tools}, row, folder)
     instructions = bench.tally_instructions(counts)
     return instructions, *(instructions / seconds[tool] / 1e6 if tool in seconds else None for tool in ("tally", "qemu"))
 
@@ -138,10 +143,7 @@ def print_parts(args, rows_of, folder):
         counts = os.path.join(folder, "counts.json")
         runs = {"qemu": command(args, "qemu", row, counts), "tally": command(args, "tally", row, counts),
                 **{part: command(args, "tally", row, counts, ("--repeat-part", part)) for part in PARTS}}
-        seconds = dict.fromkeys(runs, float("inf"))
-        for _ in range(args.repeat):
-            for run, words in runs.items():
-                seconds[run] = min(seconds[run], spend(words, os.devnull))
+        seconds = fastest(args, runs, row, folder)
         ns = 1e9 / bench.tally_instructions(counts)
         theirs, ours = seconds["qemu"], seconds["tally"]
         in_code, misses, others = (share * ours for share in shares_of(args, row, folder))

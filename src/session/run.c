@@ -150,8 +150,9 @@ static tl_status copy_options(tl_session *session, const tl_run_options *given, 
     o->roi_start = session->plan->outline->header.roi_start;
     o->roi_stop = session->plan->outline->header.roi_stop;
     o->fast_forward_to = NULL; // so has that place
+    o->repeated_part = NULL;   // so has the configuration
     const char **strings[] = {&o->program,        &o->sysroot, &o->root,   &o->bios, &o->kernel,
-                              &o->kernel_symbols, &o->initrd,  &o->append, &o->disk, &o->repeated_part};
+                              &o->kernel_symbols, &o->initrd,  &o->append, &o->disk};
     for (size_t i = 0; i < TL_COUNT_OF(strings); i++) {
         if (!*strings[i])
             continue;
